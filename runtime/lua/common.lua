@@ -1,0 +1,235 @@
+-- Shared by every script: it is put in front of each of them when they are loaded (runtime/scripts.py).
+-- Time is the server's, so that there is one clock for all leases and deadlines. All times are milliseconds.
+
+local clock = redis.call('TIME')
+local NOW = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local DAY = math.floor(NOW / 86400000)
+local LEDGER_ENTRIES = 200000
+
+-- %.0f, since Lua would write a large number as 1.79e+12.
+local function text(number) return string.format('%.0f', number) end
+
+local function at(cid, part) return 'ns:c:' .. cid .. (part and (':' .. part) or '') end
+
+local function note(cid, key, event, why)
+  redis.call('XADD', 'ns:ledger', 'MAXLEN', '~', LEDGER_ENTRIES, '*', 'c', cid, 'm', key, 'e', event, 'w', why or '')
+end
+
+-- A day can be asked for until it is 400 days old. A count that is as large as its step is new, so that few calls set
+-- the time to live.
+local function count(account, what, by)
+  local day, step = 'ns:count:' .. DAY, by or 1
+  redis.call('HINCRBY', 'ns:count', what, step)
+  if redis.call('HINCRBY', day, account .. ' ' .. what, step) == step then redis.call('PEXPIRE', day, 401 * 86400000) end
+end
+
+-- An inbox entry is "seq recv key {json}": the head is read here without decoding the JSON.
+local function head(entry)
+  local seq, recv, key = string.match(entry, '^(%d+) (%d+) (%S+) ')
+  return tonumber(seq), tonumber(recv), key
+end
+
+local function account_of(cid)
+  local c = redis.call('HMGET', at(cid), 'channel', 'account')
+  return (c[1] or '?') .. ' ' .. (c[2] or '?')
+end
+
+-- One message reaches its outcome: the only place where a message stops being open.
+local function close(cid, account, key, outcome, why)
+  if redis.call('ZREM', 'ns:open', cid .. ' ' .. key) == 1 then
+    count(account, outcome)
+    note(cid, key, outcome, why)
+    return true
+  end
+  return false
+end
+
+local sleeps_until -- read once a call
+
+-- The dispatcher sleeps until the earliest deadline it has seen; an earlier one wakes it.
+local function add_deadline(set, member, due)
+  redis.call('ZADD', set, due, member)
+  sleeps_until = sleeps_until or tonumber(redis.call('GET', 'ns:sleep') or '0')
+  if due < sleeps_until then
+    sleeps_until = due
+    redis.call('SET', 'ns:sleep', text(due))
+    if redis.call('LLEN', 'ns:wake') == 0 then redis.call('RPUSH', 'ns:wake', '1') end
+  end
+end
+
+local function schedule(cid, due) add_deadline('ns:due', cid, due) end
+
+local function forget_old(cid, set, horizon, most)
+  redis.call('ZREMRANGEBYSCORE', at(cid, set), '-inf', NOW - horizon)
+  redis.call('ZREMRANGEBYRANK', at(cid, set), 0, -most - 1)
+end
+
+local function remember(cid, set, member, horizon, most)
+  redis.call('ZADD', at(cid, set), NOW, member)
+  forget_old(cid, set, horizon, most)
+end
+
+local SEEN_HORIZON = 48 * 3600000 -- Meta repeats an event for up to 36 hours
+
+local function forget_seen(cid) forget_old(cid, 'seen', SEEN_HORIZON, 5000) end
+
+local function remember_sent(cid, key) remember(cid, 'sent', key, 7 * 86400000, 200) end
+
+-- Words that may have arrived: their echo is ours however late it comes, and whatever became of their plan.
+local function remember_doubtful(cid, text_hash) remember(cid, 'maybe', text_hash, 86400000, 50) end
+
+-- The messages of a plan, its enclosures included: `n` counts the words alone.
+local function parts_of(cid)
+  local plan = redis.call('HMGET', at(cid, 'plan'), 'n', 'all')
+  return tonumber(plan[2] or plan[1] or '0')
+end
+
+-- The only way in which a plan goes.
+local function forget_plan(cid)
+  for i = 0, parts_of(cid) - 1 do
+    local part = redis.call('HMGET', at(cid, 'plan'), i .. ':state', i .. ':hash', i .. ':alike')
+    if part[1] == 'sending' or part[1] == 'unknown' then
+      if part[2] and part[2] ~= '' then remember_doubtful(cid, part[2]) end
+      for alike in string.gmatch(part[3] or '', '%S+') do remember_doubtful(cid, alike) end
+    end
+  end
+  redis.call('DEL', at(cid, 'plan'))
+end
+
+local function parking_of(cid)
+  local c = redis.call('HMGET', at(cid), 'channel', 'account')
+  return 'ns:parked:' .. (c[1] or '') .. ':' .. (c[2] or '')
+end
+
+-- A place in the line of an account's calls, as pace.lua explains: never more than `most` in any `span`.
+local function take_place(key, most, span, longest, parking)
+  local reason = redis.call('GET', parking)
+  if reason then return 0, 0, reason, math.max(redis.call('PTTL', parking), 0) end
+  local now = clock[1] * 1000000 + clock[2]
+  local before = tonumber(redis.call('LINDEX', key, -most) or '0')
+  local turn = math.max(before + span, now)
+  local wait = turn - now
+  if wait > longest * 1000 then return wait, 0, '', 0 end
+  if redis.call('RPUSH', key, text(turn)) > most then redis.call('LPOP', key) end
+  redis.call('PEXPIRE', key, math.ceil((wait + span) / 1000) + 1)
+  return wait, 1, '', 0
+end
+
+-- All that a turn must know, as runtime/conversations.py reads it, and whether its account rests.
+local function view(word, cid, lines)
+  local parked = parking_of(cid)
+  local why = redis.call('GET', parked)
+  return {word, NOW, redis.call('HGETALL', at(cid)), redis.call('LRANGE', at(cid, 'inbox'), 0, -1),
+    redis.call('HGETALL', at(cid, 'plan')), redis.call('LRANGE', at(cid, 'history'), -lines, -1),
+    why or '', why and math.max(redis.call('PTTL', parked), 0) or 0}
+end
+
+local RETENTION = 180 * 86400000 -- after the last message has its outcome
+local KEPT = {'history', 'seen', 'sent', 'maybe'}
+
+-- Retention starts when nothing is open, and ends with the next word.
+local function retain(cid)
+  redis.call('PEXPIRE', at(cid), RETENTION)
+  for _, part in ipairs(KEPT) do redis.call('PEXPIRE', at(cid, part), RETENTION) end
+end
+
+local function keep_for_good(cid)
+  if redis.call('PERSIST', at(cid)) == 1 then
+    for _, part in ipairs(KEPT) do redis.call('PERSIST', at(cid, part)) end
+  end
+end
+
+local function rest(cid)
+  redis.call('HSET', at(cid), 'state', 'rest')
+  forget_seen(cid)
+  retain(cid)
+  redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason', 'first', 'deferred_until')
+  redis.call('ZREM', 'ns:due', cid)
+  redis.call('ZREM', 'ns:handed', cid)
+end
+
+-- Reasons to wait that are nobody's fault: what waits for them is not overdue (health.lua).
+local DEFERRALS = {human = true, humans_first = true, off_duty = true}
+
+-- Meta's messaging window, as in bot/delivery.py: the margin before its end, and when managers hear of it.
+local WINDOW, MARGIN, WARNING = 86400000, 600000, 3600000
+
+-- Waiting for people, or for an account to be mended, goes on while the window closes: the conversation is looked at
+-- in time to tell the managers, once for each window, and again when nothing may be sent any more.
+local function cut_to_window(cid, due)
+  local c = redis.call('HMGET', at(cid), 'acted_at', 'window_told')
+  if not c[1] then return due end
+  local closes = tonumber(c[1]) + WINDOW - MARGIN
+  local look = c[2] == c[1] and closes or closes - WARNING
+  return math.max(math.min(due, look), math.min(due, NOW))
+end
+
+local function hold(cid, due, reason)
+  if DEFERRALS[reason] or reason == 'parked' then due = cut_to_window(cid, due) end
+  redis.call('HSET', at(cid), 'state', 'held', 'hold_reason', reason)
+  if DEFERRALS[reason] then redis.call('HSET', at(cid), 'deferred_until', text(due)) end
+  if reason == 'parked' then
+    -- Found again when the account may send before its time (receive.lua, enforce).
+    local waiting = 'ns:waiting:' .. account_of(cid)
+    redis.call('SADD', waiting, cid)
+    redis.call('PEXPIRE', waiting, 86400000)
+  end
+  redis.call('HDEL', at(cid), 'token', 'lease_until')
+  redis.call('ZREM', 'ns:handed', cid)
+  schedule(cid, due)
+end
+
+local function holds(cid, token)
+  local c = redis.call('HMGET', at(cid), 'state', 'token')
+  return c[1] == 'leased' and c[2] == token
+end
+
+-- A burst is over after `quiet` without a message, and nobody waits longer than `cap` (bot/debounce.py).
+local function due_at(first, last, quiet, cap) return math.min(last + quiet, first + cap) end
+
+-- What is still open goes on by its own times; a conversation without open messages rests.
+local function settle_down(cid, quiet, cap)
+  local first = redis.call('LINDEX', at(cid, 'inbox'), 0)
+  if not first then rest(cid) return end
+  local takeover = tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0')
+  if takeover > NOW then hold(cid, takeover, 'human') return end
+  local _, first_recv = head(first)
+  local _, last_recv = head(redis.call('LINDEX', at(cid, 'inbox'), -1))
+  redis.call('HSET', at(cid), 'state', 'gathering', 'first', text(first_recv))
+  redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason')
+  redis.call('ZREM', 'ns:handed', cid)
+  schedule(cid, due_at(first_recv, last_recv, quiet, cap))
+end
+
+-- Replaces the inbox by what `keep(key)` keeps and returns what it did not.
+local function filter_inbox(cid, keep)
+  local gone, left = {}, {}
+  for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do
+    local _, _, key = head(entry)
+    if keep(key) then left[#left + 1] = entry else gone[#gone + 1] = key end
+  end
+  if #gone > 0 then
+    redis.call('DEL', at(cid, 'inbox'))
+    for _, entry in ipairs(left) do redis.call('RPUSH', at(cid, 'inbox'), entry) end
+  end
+  return gone, #left
+end
+
+-- The durable alert outbox: an incident that is still open is counted up and updated, not raised again.
+local function raise_alert(cid, id, body)
+  local known = redis.call('HGET', 'ns:alerts', id)
+  local due = NOW
+  if known then
+    -- One that Telegram has turned away keeps its wait, and a delivered one is not edited with every repetition.
+    local score = tonumber(redis.call('ZSCORE', 'ns:alerts:due', id) or '0')
+    local old, new = cjson.decode(known), cjson.decode(body)
+    for _, field in ipairs({'message_id', 'first_at', 'delivered', 'tries'}) do new[field] = old[field] end
+    new['count'] = (old['count'] or 1) + 1
+    due = (old['tries'] or 0) > 0 and math.max(score, NOW) or (old['delivered'] and math.min(score, NOW + 5000) or NOW)
+    body = cjson.encode(new)
+  end
+  redis.call('HSET', 'ns:alerts', id, body)
+  redis.call('HINCRBY', 'ns:events', 'alert', 1)
+  note(cid, '', 'alert', id)
+  add_deadline('ns:alerts:due', id, due)
+end

@@ -1,0 +1,160 @@
+"""Connections to the one Redis (or Valkey): built per role, with time limits of their own, closed by who opened them.
+
+redis-py 8's own defaults (10 retries of up to 5 s) hold one command for a minute against a frozen server and write a
+non-idempotent command twice; so nothing here is retried silently, and every wait ends.
+"""
+
+import asyncio
+from functools import cache
+from typing import Any, cast
+
+import redis.asyncio as aioredis
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import NoBackoff
+from redis.connection import HiredisRespSerializer
+from redis.exceptions import (
+    BusyLoadingError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import (
+    ConnectionError as RedisConnectionError,
+)
+from redis.exceptions import (
+    TimeoutError as RedisTimeoutError,
+)
+
+from bot.errors import NightshiftError, Transient
+from runtime.sentinel_url import SentinelAddress, parse_sentinel_url
+from runtime.wire import Wire
+
+
+class StoreUnavailable(Transient):
+    """Redis is away, frozen, read-only or full: nothing was stored."""
+
+
+class StoreBroken(NightshiftError):
+    """Redis answered that the request itself is wrong: a bug of ours."""
+
+
+_REFUSALS = (
+    "MISCONF",
+    "OOM",
+    "READONLY",
+    "LOADING",
+    "MASTERDOWN",
+    "NOREPLICAS",
+    "CLUSTERDOWN",
+    "NOAUTH",
+    "WRONGPASS",
+    "UNBLOCKED",
+)
+
+
+def store_error(exc: BaseException) -> NightshiftError:
+    """Tell "try again later" apart from a bug, whatever class the client raised."""
+    if isinstance(
+        exc, (RedisConnectionError, RedisTimeoutError, OutOfMemoryError, ReadOnlyError, BusyLoadingError, OSError)
+    ):
+        return StoreUnavailable(type(exc).__name__)
+    text = str(exc)
+    if isinstance(exc, ResponseError) and any(word in text for word in _REFUSALS):
+        return StoreUnavailable(text.split(" ", 1)[0][:20])
+    return StoreBroken(f"{type(exc).__name__}: {text[:200]}")
+
+
+class Store(aioredis.Redis):
+    """redis-py's client, and beside its pool one connection that all scripts share."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.wire = Wire(self.connection_pool, self.connection_pool.connection_kwargs["socket_timeout"])
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        await self.wire.aclose()
+        await super().aclose(close_connection_pool)
+
+
+def connect(
+    url: str,
+    *,
+    max_connections: int,
+    timeout_seconds: float,
+    pool_wait_seconds: float | None = None,
+    client_name: str = "nightshift",
+) -> Store:
+    """One client for one event loop. `redis://`, `rediss://`, `unix://` and `sentinel://host:port,host:port/MASTER/db`."""
+    options: dict[str, Any] = {
+        "decode_responses": True,
+        "socket_timeout": timeout_seconds,
+        "socket_connect_timeout": timeout_seconds,
+        "retry": Retry(NoBackoff(), 0),
+        "health_check_interval": 15,
+        "client_name": client_name,
+    }
+    if (behind_sentinel := parse_sentinel_url(url)) is not None:
+        return _sentinel_client(behind_sentinel, max_connections, options)
+    pool = aioredis.BlockingConnectionPool.from_url(
+        url,
+        max_connections=max_connections,
+        timeout=pool_wait_seconds if pool_wait_seconds is not None else timeout_seconds,
+        **options,
+    )
+    pool.connection_class = _mended(pool.connection_class)  # type: ignore[arg-type]  # a class is hashable
+    return cast("Store", Store.from_pool(pool))  # closing the client closes the pool, too
+
+
+@cache
+def _mended(plain: Any) -> Any:
+    """redis-py's connection class without two habits of its asyncio side.
+
+    It writes inside `asyncio.wait_for`, which before Python 3.12 swallows a cancellation that comes as the write ends
+    (python/cpython#86296): the turn that was cancelled goes on. And it packs commands in Python, though hiredis can,
+    which is a tenth of what an acknowledgement costs.
+    """
+
+    class Mended(plain):  # type: ignore[misc]  # whichever of the pool's classes the address asks for
+        def pack_command(self, *args: Any) -> list[bytes]:
+            packed: list[bytes] = _PACKER.pack(*args)
+            return packed
+
+        async def send_packed_command(self, command: Any, check_health: bool = True) -> None:
+            seconds: float | None = self.socket_timeout  # type: ignore[has-type]
+            self.socket_timeout = None
+            try:
+                async with asyncio.timeout(seconds):
+                    await super().send_packed_command(command, check_health)
+            except TimeoutError as exc:
+                raise RedisTimeoutError("Timeout writing to socket") from exc
+            finally:
+                self.socket_timeout = seconds
+
+    return Mended
+
+
+_PACKER: Any = HiredisRespSerializer()
+
+
+def _sentinel_client(address: SentinelAddress, max_connections: int, options: dict[str, Any]) -> Store:
+    limits = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout")}
+    sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
+        address.nodes, sentinel_kwargs=limits, **limits
+    )
+    client: Store = sentinel.master_for(
+        address.master,
+        redis_class=Store,
+        max_connections=8 * max_connections,  # this pool refuses where the other one waits
+        db=address.database,
+        username=address.username or None,
+        password=address.password or None,
+        ssl=address.tls,
+        **options,
+    )
+    client.connection_pool.connection_class = _mended(client.connection_pool.connection_class)  # type: ignore[arg-type]
+    return client
+
+
+__all__ = ["RedisError", "Store", "StoreBroken", "StoreUnavailable", "connect", "store_error"]

@@ -1,0 +1,130 @@
+"""Puts the receiver together: one ASGI application from settings and a store."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from runtime.account_ids import AccountIdStore
+from runtime.clock import now_ms
+from runtime.early_events import EarlyEvents
+from runtime.inbox import open_inbox
+from runtime.logging import get_logger
+from runtime.settings import Settings
+from webhooks.accounts import Accounts
+from webhooks.acquaintance import Acquaintance
+from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
+from webhooks.health import HealthEndpoints, HealthStore
+from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
+from webhooks.watchdog import watch_dispatcher
+
+log = get_logger(__name__)
+
+WEBHOOK_PATH = "/webhooks/meta"
+_AGAIN_SECONDS = 5.0
+
+
+class Store(EventStore, HealthStore, MetricsStore, Protocol):
+    """All that the receiver asks of Redis."""
+
+
+def create_app(
+    settings: Settings,
+    store: Store,
+    *,
+    accounts: Accounts | None = None,
+    strangers: Strangers | None = None,
+    close: Callable[[], Awaitable[None]] | None = None,
+    beside: Sequence[Callable[[], Awaitable[None]]] = (),
+    again_seconds: float = _AGAIN_SECONDS,
+    limits: Limits | None = None,
+    clock_ms: Callable[[], int] = now_ms,
+) -> ASGIApp:
+    """The application. Each of `beside` runs until it ends or the server stops, and is begun anew after a failure;
+    then `close` is awaited."""
+    metrics = ReceiverMetrics()
+    webhook = WebhookEndpoint(
+        secrets=settings.env.app_secrets,
+        accounts=accounts or Accounts(settings.config.accounts),
+        store=store,
+        metrics=metrics,
+        strangers=strangers,
+        limits=limits,
+        clock_ms=clock_ms,
+    )
+    verification = Verification(settings.env.meta_verify_token.get_secret_value())
+    health = HealthEndpoints(store)
+
+    @asynccontextmanager
+    async def lifespan(_site: Starlette) -> AsyncIterator[None]:
+        _say_what_is_missing(settings)
+        running = {asyncio.create_task(_keep_running(job, again_seconds)) for job in beside}
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+            if running:
+                await asyncio.wait(running, timeout=2)
+            if close is not None:
+                await close()
+
+    site = Starlette(
+        routes=[
+            # POST never comes this far; it is named for the answer to other methods, which has to list it.
+            Route(WEBHOOK_PATH, verification.answer, methods=["GET", "POST"]),
+            Route(f"{WEBHOOK_PATH}/", verification.answer, methods=["GET", "POST"]),
+            Route("/health/live", health.live, methods=["GET"]),
+            Route("/health/ready", health.ready, methods=["GET"]),
+            Route("/health/system", health.system, methods=["GET"]),
+            Route("/metrics", MetricsEndpoint(metrics, store).show, methods=["GET"]),
+        ],
+        lifespan=lifespan,
+    )
+    site.router.redirect_slashes = False  # Meta follows no redirect, and it would lead wherever the Host header says
+
+    async def receiver(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].rstrip("/") == WEBHOOK_PATH:
+            await webhook(scope, receive, send)
+        else:
+            await site(scope, receive, send)
+
+    return receiver
+
+
+def open_app(settings: Settings) -> ASGIApp:
+    """The application over the real inbox, which it closes when the server stops."""
+    inbox = open_inbox(settings, role="receiver")
+    accounts = Accounts(settings.config.accounts)
+    strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
+
+    async def watch() -> None:
+        await watch_dispatcher(settings)
+
+    return create_app(
+        settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, beside=(strangers.run, watch)
+    )
+
+
+async def _keep_running(job: Callable[[], Awaitable[None]], again_seconds: float) -> None:
+    while True:
+        try:
+            return await job()
+        except Exception:
+            log.exception("receiver_job_failed")  # none of them is worth a receiver, nor another one of them
+        await asyncio.sleep(again_seconds)
+
+
+def _say_what_is_missing(settings: Settings) -> None:
+    for warning in settings.warnings:
+        log.warning("setting_doubtful", warning=warning)
+    if not settings.env.app_secrets:
+        log.error("webhooks_refused", reason="META_APP_SECRETS is missing: every POST is answered with 403")
+    if not settings.env.meta_verify_token.get_secret_value():
+        log.warning("verification_refused", reason="META_VERIFY_TOKEN is missing: Meta cannot confirm the address")
+    if not settings.config.accounts:
+        log.error("no_accounts", reason="no [[accounts]] in the configuration: every message is unknown")

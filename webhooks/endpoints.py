@@ -1,0 +1,246 @@
+"""/webhooks/meta: Meta's check that the address is ours, and the POST that must store before it says yes."""
+
+import asyncio
+import hmac
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from bot.messages import Event, Noted, PolicyEnforcement
+from runtime.clock import monotonic, now_ms
+from runtime.logging import get_logger
+from runtime.redis import StoreUnavailable
+from webhooks.accounts import Accounts
+from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, NoRoom, Room, read_body
+from webhooks.metrics import ReceiverMetrics
+from webhooks.patience import Patience
+from webhooks.payloads import BodyUnreadable, parse_body
+from webhooks.signature import is_signed, parse_signature
+from webhooks.throttle import Throttle
+from webhooks.translate import translate
+
+log = get_logger(__name__)
+
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_LOG_AGAIN_SECONDS = 30.0
+# Signed and accepted, but somebody may want to know.
+_WORTH_A_LINE = frozenset(
+    {
+        "unparsable",
+        "unknown_object",
+        "unknown_account",
+        "unknown_change",
+        "unknown",
+        "changed_fields",
+        "no_customer",
+        "surplus",
+        "test_event",
+    }
+)
+
+
+class EventStore(Protocol):
+    async def receive(self, events: Sequence[Event]) -> None:
+        """Return when all of `events` are stored; raise `StoreUnavailable` when they are not."""
+        ...
+
+
+class Strangers(Protocol):
+    async def meet(self, body: bytes) -> None:
+        """Look at a body with an account that is not ours; raise `StoreUnavailable` as the store does."""
+        ...
+
+
+class NotSigned(Exception):
+    """None of our secrets made the signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`body_bytes`: a legal batch of 1000 can reach 3 MiB. `all_bodies_bytes`: what unfinished bodies take in all, the
+    first `free_bytes` of each not counted.
+
+    `store_seconds`: Meta waits 5 s, and must hear a no in time. Bodies over `inline_bytes` are checked and parsed in a
+    thread, so that they do not hold up the small ones.
+    """
+
+    body_bytes: int = 8 * 1024 * 1024
+    all_bodies_bytes: int = 64 * 1024 * 1024
+    free_bytes: int = 64 * 1024
+    body_seconds: float = 10.0
+    store_seconds: float = 1.5
+    inline_bytes: int = 256 * 1024
+
+
+class _Answer:
+    """One of the few answers there are, put together beforehand."""
+
+    def __init__(self, status: int, text: bytes, *headers: tuple[bytes, bytes]) -> None:
+        self.status = str(status)
+        self._start = {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode()), *headers],
+        }
+        self._body = {"type": "http.response.body", "body": text}
+
+    async def send(self, send: Send) -> None:
+        await send(self._start)
+        await send(self._body)
+
+
+_CLOSE = (b"connection", b"close")  # the rest of the body is not wanted
+_RECEIVED = _Answer(200, b"EVENT_RECEIVED")
+_FORBIDDEN = _Answer(403, b"Forbidden")
+_FORBIDDEN_UNREAD = _Answer(403, b"Forbidden", _CLOSE)
+_TOO_SLOW = _Answer(408, b"Request Timeout", _CLOSE)
+_TOO_LARGE = _Answer(413, b"Content Too Large", _CLOSE)
+_UNAVAILABLE = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"))
+_NO_ROOM = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"), _CLOSE)
+
+
+class Verification:
+    """GET: answers Meta's challenge to whoever knows our token. Needs neither Redis nor a worker."""
+
+    def __init__(self, verify_token: str) -> None:
+        self._token = _bytes(verify_token)
+        self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
+
+    async def answer(self, request: Request) -> Response:
+        query = request.query_params
+        known = hmac.compare_digest(_bytes(query.get("hub.verify_token", "")), self._token) and bool(self._token)
+        challenge = query.get("hub.challenge", "")
+        # Sending back whatever was asked for would be a way to put markup on our address.
+        if query.get("hub.mode") == "subscribe" and known and _CHALLENGE.fullmatch(challenge):
+            log.info("webhook_verified")
+            return PlainTextResponse(challenge, headers={"X-Content-Type-Options": "nosniff"})
+        reason = "mode, token or challenge does not match" if self._token else "META_VERIFY_TOKEN is missing"
+        if (held_back := self._throttle.passes(reason)) is not None:  # anybody can ask
+            log.warning("webhook_verification_refused", reason=reason, held_back=held_back)
+        return PlainTextResponse("Forbidden", status_code=403)
+
+
+class WebhookEndpoint:
+    """POST, as a bare ASGI application: it is the one hot route, and a framework costs more than all it does."""
+
+    def __init__(
+        self,
+        *,
+        secrets: Sequence[str],
+        accounts: Accounts,
+        store: EventStore,
+        metrics: ReceiverMetrics,
+        strangers: Strangers | None = None,
+        limits: Limits | None = None,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._secrets = tuple(_bytes(secret) for secret in secrets if secret)
+        self._accounts = accounts
+        self._store = store
+        self._strangers = strangers
+        self._metrics = metrics
+        self._limits = limits or Limits()
+        self._body_patience = Patience(self._limits.body_seconds)
+        self._store_patience = Patience(self._limits.store_seconds)
+        self._room = Room(self._limits.all_bodies_bytes, free_bytes=self._limits.free_bytes)
+        self._clock_ms = clock_ms
+        self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = monotonic()
+        try:
+            answer = await self._answer(scope, receive)
+        except ClientGone:
+            self._metrics.posted("client_gone", monotonic() - started)
+            return
+        self._metrics.posted(answer.status, monotonic() - started)
+        await answer.send(send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> _Answer:
+        if not self._secrets:
+            return self._refuse(_FORBIDDEN_UNREAD, "META_APP_SECRETS is missing")
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        digest = parse_signature(headers.get(b"x-hub-signature-256"))
+        if digest is None:  # and so it cannot be Meta's: not worth reading
+            return self._refuse(_FORBIDDEN_UNREAD, "signature missing or malformed")
+        held = 0
+        try:
+            body, held = await read_body(
+                receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, room=self._room
+            )
+            received_ms = self._clock_ms()
+            if len(body) <= self._limits.inline_bytes:
+                events = self._events(body, digest, received_ms)
+            else:
+                events = await asyncio.to_thread(self._events, body, digest, received_ms)
+        except BodyTooLarge:
+            return self._refuse(_TOO_LARGE, "body too large")
+        except BodyTooSlow:
+            return self._refuse(_TOO_SLOW, "body too slow")
+        except NoRoom:
+            return self._refuse(_NO_ROOM, "too many unfinished bodies")
+        except NotSigned:
+            return self._refuse(_FORBIDDEN, "signature does not match")
+        finally:
+            self._room.give_back(held)
+        return await self._stored(events, body)
+
+    def _events(self, body: bytes, digest: bytes, received_ms: int) -> list[Event]:
+        """What is signed is never refused for what it says: Meta would only send the same again, and then give up."""
+        if not is_signed(body, digest, self._secrets):
+            raise NotSigned
+        try:
+            return translate(parse_body(body), self._accounts, received_ms)
+        except BodyUnreadable:
+            return [Noted("unparsable")]
+        except Exception:
+            log.exception("webhook_body_untranslated", size_bytes=len(body))
+            return [Noted("unparsable")]
+
+    async def _stored(self, events: list[Event], body: bytes) -> _Answer:
+        has_strangers = self._tell(events)
+        if not events:
+            return _RECEIVED
+        try:
+            with self._store_patience.for_one():
+                if has_strangers and self._strangers is not None:
+                    await self._strangers.meet(body)
+                await self._store.receive(events)
+        except (StoreUnavailable, TimeoutError) as exc:
+            self._warn("webhook_not_stored", reason=type(exc).__name__)
+            return _UNAVAILABLE
+        except Exception:
+            # Whatever it was, nothing is acknowledged that is not stored.
+            log.exception("webhook_not_stored", events=len(events))
+            return _UNAVAILABLE
+        self._metrics.translated(events)
+        return _RECEIVED
+
+    def _tell(self, events: list[Event]) -> bool:
+        """Say what somebody may want to know; True when an account among them is none of ours."""
+        has_strangers = False
+        for event in events:
+            if isinstance(event, PolicyEnforcement):
+                log.error("policy_enforcement", account_id=event.account_id, action=event.action[:20])
+            elif isinstance(event, Noted) and event.kind in _WORTH_A_LINE:
+                self._warn("webhook_event_noted", reason=event.kind, account_id=event.account_id)
+                has_strangers = has_strangers or event.kind == "unknown_account"
+        return has_strangers
+
+    def _refuse(self, answer: _Answer, reason: str) -> _Answer:
+        self._warn("webhook_refused", reason=reason)
+        return answer
+
+    def _warn(self, event: str, *, reason: str, account_id: str = "") -> None:
+        held_back = self._throttle.passes((event, reason, account_id))
+        if held_back is not None:
+            log.warning(event, reason=reason, account_id=account_id, held_back=held_back)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

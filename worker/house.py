@@ -1,0 +1,222 @@
+"""What a turn works with, built once per process on its event loop, and closed in the reverse order."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clients.graph_api import GraphAPI
+from clients.http import make_http_client
+from clients.llm import LLMClient
+from runtime import clock
+from runtime.account_ids import AccountIdStore
+from runtime.alert_outbox import AlertOutbox
+from runtime.comments import CommentOutbox
+from runtime.conversations import Conversations
+from runtime.health import SystemHealth
+from runtime.inbox import Inbox
+from runtime.known_messages import KnownMessages
+from runtime.looks import Looks
+from runtime.pacing import Pacing
+from runtime.parking import Parking
+from runtime.redis import connect
+from runtime.scripts import Scripts
+from runtime.settings import Account, Settings
+from runtime.spending import Spending
+from runtime.system_incidents import SystemIncidents
+from runtime.unread_messages import UnreadMessages
+from worker.account_ids import AccountIdsLearner
+from worker.agent import Agent
+from worker.alert_words import AlertWords, load_alert_words
+from worker.gate import TurnGate
+from worker.generations import Generations
+from worker.graphs import SEND_SECONDS, Graphs
+from worker.knowledge import load_knowledge
+from worker.media import MediaPorts, MediaReader, find_media_ports
+from worker.model_catalogue import look_at_models
+from worker.private_replies import PrivateReplies
+from worker.prompt_files import PromptSet, load_prompts
+from worker.purse import Prices
+from worker.reading import Reading
+from worker.reconciling import Reconciler
+from worker.telemetry import Telemetry
+from worker.tools import ToolBox, search_tool
+from worker.unread_reader import UnreadReader
+
+if TYPE_CHECKING:
+    import httpx
+
+    from clients.telegram import TelegramAlerts
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How an account speaks; accounts that speak alike share their prompts and their agent."""
+
+    folder: str
+    locale: str
+    model: str
+
+
+def manner_of(settings: Settings, account: Account) -> Manner:
+    return Manner(account.prompts or "prompts", settings.locale_of(account), settings.model_of(account).name)
+
+
+@dataclass(slots=True)
+class House:
+    settings: Settings
+    conversations: Conversations
+    parking: Parking
+    outbox: AlertOutbox
+    telemetry: Telemetry
+    health: SystemHealth
+    pacing: Pacing
+    words: AlertWords
+    media: MediaReader
+    reading: Reading
+    reconciler: Reconciler
+    telegram: "TelegramAlerts | None"
+    http: "httpx.AsyncClient"
+    graphs: Graphs
+    gate: TurnGate
+    now_ms: Callable[[], int]
+    monotonic: Callable[[], float]
+    _agents: Mapping[Manner, Agent]
+    _prompts: Mapping[Manner, PromptSet]
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    def graph(self, account: Account, *, patience_seconds: float = SEND_SECONDS) -> GraphAPI:
+        return self.graphs.of(account, patience_seconds=patience_seconds)
+
+    def agent(self, account: Account) -> Agent:
+        return self._agents[manner_of(self.settings, account)]
+
+    def prompts(self, account: Account) -> PromptSet:
+        return self._prompts[manner_of(self.settings, account)]
+
+    async def aclose(self) -> None:
+        await self._stack.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words and the knowledge, read and checked before the process says that it is ready."""
+
+    prompts: Mapping[Manner, PromptSet]
+    tools: ToolBox
+    words: AlertWords
+    media: MediaPorts
+
+
+def load_texts(settings: Settings, root: Path = ROOT) -> Texts:
+    """Raise `PromptsInvalid`, `KnowledgeInvalid` or `MediaInvalid` naming what is wrong."""
+    config = settings.config
+    manners = {Manner("prompts", config.business.locale, config.model.name)}
+    manners |= {manner_of(settings, account) for account in config.accounts}
+    return Texts(
+        prompts={manner: load_prompts(root / manner.folder, manner.locale) for manner in manners},
+        tools=ToolBox([search_tool(load_knowledge(root / "knowledge"))]),
+        words=load_alert_words(root / "prompts", config.business.locale),
+        media=find_media_ports(config.media),
+    )
+
+
+async def build_house(settings: Settings, texts: Texts) -> House:
+    """On the running loop: clients made on one loop break on another."""
+    stack = AsyncExitStack()
+    redis = connect(
+        settings.env.redis_url,
+        max_connections=64,
+        timeout_seconds=5,
+        pool_wait_seconds=5,
+        client_name="nightshift-worker",
+    )
+    stack.push_async_callback(redis.aclose)
+    http = await stack.enter_async_context(make_http_client())
+    scripts = Scripts(redis)
+    env, model = settings.env, settings.config.model
+    telegram = None
+    if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
+        from clients.telegram import TelegramAlerts  # noqa: PLC0415 - 8 MB and 40 ms that only alerts by Telegram need
+
+        telegram = TelegramAlerts(env)
+        stack.push_async_callback(telegram.aclose)
+    llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    prices = Prices()
+    agents = {
+        manner: Agent(
+            llm,
+            model=model.model_copy(update={"name": manner.model}),
+            ladder=settings.config.rungs(manner.model),
+            prompts=prompts,
+            tools=texts.tools,
+            clock=clock.monotonic,
+            spending=Spending(scripts),
+            prices=prices,
+        )
+        for manner, prompts in texts.prompts.items()
+    }
+    looking = asyncio.create_task(
+        look_at_models(
+            http,
+            base_url=env.llm_api_url,
+            api_key=env.llm_api_key.get_secret_value(),
+            rungs=[rung for manner in texts.prompts for rung in settings.config.rungs(manner.model)],
+            prices=prices,
+        )
+    )
+    stack.callback(looking.cancel)
+    generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    stack.callback(asyncio.create_task(generations.run()).cancel)
+    accounts, outbox, pacing = settings.config.accounts, AlertOutbox(scripts), Pacing(scripts)
+    graphs, ids, looks = Graphs(http, env), AccountIdStore(scripts), Looks(scripts)
+    reading = Reading(
+        settings=settings,
+        graph=graphs.of,
+        pacing=pacing,
+        inbox=Inbox(scripts, settings),
+        known=KnownMessages(scripts),
+        ids=ids,
+        now_ms=clock.now_ms,
+    )
+    house = House(
+        settings=settings,
+        conversations=Conversations(scripts, settings),
+        parking=Parking(scripts),
+        outbox=outbox,
+        telemetry=Telemetry(scripts),
+        health=SystemHealth(scripts, settings),
+        pacing=pacing,
+        words=texts.words,
+        media=texts.media.open(http),
+        reading=reading,
+        reconciler=Reconciler(reading, looks, SystemIncidents(scripts, outbox)),
+        telegram=telegram,
+        http=http,
+        graphs=graphs,
+        gate=TurnGate(),
+        now_ms=clock.now_ms,
+        monotonic=clock.monotonic,
+        _agents=agents,
+        _prompts=texts.prompts,
+        _stack=stack,
+    )
+    learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
+    stack.callback(asyncio.create_task(learner.run()).cancel)
+    stack.callback(asyncio.create_task(looks.meet(accounts, now_ms=clock.now_ms)).cancel)
+    stack.callback(asyncio.create_task(UnreadReader(UnreadMessages(scripts), reading).run()).cancel)
+    if settings.config.comments.keywords:
+        replies = PrivateReplies(
+            CommentOutbox(scripts),
+            settings=settings,
+            graph=house.graph,
+            pacing=house.pacing,
+            parking=house.parking,
+            now_ms=clock.now_ms,
+        )
+        stack.callback(asyncio.create_task(replies.run()).cancel)
+    return house

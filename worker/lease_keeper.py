@@ -1,0 +1,93 @@
+"""Runs a turn while its lease lives: renews it, stops the turn that lost it, gives it back when the process stops."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from bot.conversation import Conversation
+from bot.errors import NightshiftError
+from bot.outcome import Deferral
+from runtime.cancelling import cancel_and_wait
+from runtime.conversations import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
+from runtime.logging import get_logger
+from runtime.redis import StoreUnavailable
+from runtime.sentry import capture
+from worker.house import House
+
+log = get_logger(__name__)
+
+# The budget covers thinking; sending many parts may take longer. Past this the turn hangs, and its lease must not.
+BEYOND_BUDGET_SECONDS = 60.0
+FAILED_TURN_BACKOFF_SECONDS = (1.0, 5.0, 15.0, 60.0)
+
+
+class TurnStuck(NightshiftError):
+    """The turn ran on and on; it is stopped and counts as failed."""
+
+
+async def keep_lease(house: House, lease: Lease, conversation: Conversation, turn: Callable[[], Awaitable[str]]) -> str:
+    """The turn's own word, or "lost", "released", "failed". Cancelling it means: the process stops."""
+    body = asyncio.ensure_future(turn())
+    keeper = asyncio.create_task(_renew(house, lease))
+    try:
+        # Twice: it may have waited for a turn that runs alone before its own time began.
+        limit = 2 * (house.settings.config.turn.budget_seconds + BEYOND_BUDGET_SECONDS)
+        await asyncio.wait({body, keeper}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        if body.done():
+            return body.result()
+        # What is being sent is recorded first, nothing else is done.
+        await _stop(body)
+        if keeper.done():
+            if (error := keeper.exception()) is not None:
+                log.error("lease_keeper_failed", conversation=conversation.id, error=type(error).__name__)
+            return "lost"
+        raise TurnStuck  # noqa: TRY301 - handled below like any other failed turn
+    except asyncio.CancelledError:
+        await _stop(body)
+        await _give_back(lease)
+        raise
+    except LeaseLost:
+        return "lost"
+    except StoreUnavailable as exc:
+        # The lease runs out by itself and the conversation is due again: there is nobody to tell now.
+        log.error("turn_without_store", conversation=conversation.id, reason=str(exc))
+        return "failed: store"
+    except Exception as exc:
+        log.exception("turn_failed", conversation=conversation.id, error=type(exc).__name__)
+        capture(exc)
+        wait = FAILED_TURN_BACKOFF_SECONDS[min(conversation.failures, len(FAILED_TURN_BACKOFF_SECONDS) - 1)]
+        try:
+            await lease.hold(wait, Deferral.BACKOFF, failed=True)
+        except (LeaseLost, StoreUnavailable) as lost:
+            log.warning("lease_not_returned", conversation=conversation.id, reason=type(lost).__name__)
+        return f"failed: {type(exc).__name__}"
+    finally:
+        keeper.cancel()
+
+
+async def _renew(house: House, lease: Lease) -> None:
+    """Returns when the lease is lost, or may be: the server could not be asked for as long as it lasts."""
+    renewed_at = house.monotonic()
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        try:
+            if not await lease.renew():
+                return
+            renewed_at = house.monotonic()
+        except StoreUnavailable as exc:
+            log.warning("lease_not_renewed", conversation=lease.conversation_id, reason=str(exc))
+            if house.monotonic() - renewed_at > LEASE_SECONDS - RENEW_SECONDS:
+                return
+
+
+async def _stop(body: "asyncio.Future[str]") -> None:
+    """Cancel and wait: a send that is on its way is shielded and recorded first."""
+    await cancel_and_wait(body)
+    if not body.cancelled() and (error := body.exception()) is not None and not isinstance(error, LeaseLost):
+        log.warning("stopped_turn_failed", error=type(error).__name__)
+
+
+async def _give_back(lease: Lease) -> None:
+    try:
+        await lease.hold(0, "released")
+    except (LeaseLost, StoreUnavailable) as exc:
+        log.warning("lease_not_returned", conversation=lease.conversation_id, reason=type(exc).__name__)

@@ -1,0 +1,116 @@
+"""What a turn knows of its conversation: the messages to answer, what was said before, and what is being said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from bot.messages import Contact
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMessage:
+    """A customer's message that has no outcome yet; `key` is its short name in Redis and in the ledger."""
+
+    key: str
+    mid: str
+    at_ms: int
+    received_ms: int
+    text: str = ""
+    notes: tuple[str, ...] = ()
+    needs_text: bool = False
+
+    @property
+    def for_model(self) -> str:
+        """The customer's words with a context line for each thing that is not text; never blank."""
+        return "\n".join([*self.notes, self.text] if self.text.strip() else self.notes) or "[message without text]"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """One finished line of the conversation: `role` is customer, bot or business (a human of ours)."""
+
+    role: str
+    text: str
+    at_ms: int
+
+
+class PartState(StrEnum):
+    PLANNED = "planned"
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    index: int
+    text: str
+    state: PartState
+    tries: int = 0
+    sending_at_ms: int = 0
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMeta:
+    """What the finish of a plan must know, whoever comes to finish it."""
+
+    outcome: str = "answered"
+    why: str = ""
+    stage: str = ""
+    partial: bool = False
+    rule: str = ""
+    task: str = ""
+    discloses: bool = False
+    calls_human: bool = False
+    opts_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    id: str
+    keys: tuple[str, ...]
+    parts: tuple[Part, ...]
+    meta: PlanMeta = field(default_factory=PlanMeta)
+
+    @property
+    def something_arrived(self) -> bool:
+        """True when the customer may have seen a part of it already."""
+        return any(part.state in (PartState.SENDING, PartState.SENT, PartState.UNKNOWN) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Everything a turn reads in one go. `rev` changes with every message, edit and deletion."""
+
+    id: str
+    contact: Contact
+    rev: str
+    messages: tuple[OpenMessage, ...]
+    history: tuple[HistoryLine, ...]
+    plan: Plan | None
+    now_ms: int
+    stage: str = ""
+    failures: int = 0
+    vanished: int = 0
+    disclosed: bool = False
+    opted_out: bool = False
+    takeover_until_ms: int = 0
+    name: str = ""
+    notebook: str = ""
+
+    @property
+    def oldest_received_ms(self) -> int:
+        return min((m.received_ms for m in self.messages), default=self.now_ms)
+
+    @property
+    def newest_at_ms(self) -> int:
+        """The customer's last action by Meta's own time: the messaging window counts from here."""
+        return max((m.at_ms for m in self.messages), default=self.now_ms)
+
+
+def in_order(messages: Sequence[OpenMessage]) -> tuple[OpenMessage, ...]:
+    """Meta does not promise order; within a burst its own timestamps decide."""
+    return tuple(sorted(messages, key=lambda m: (m.at_ms, m.received_ms)))

@@ -1,0 +1,146 @@
+"""Text of machines where a reply should be: tool syntax, sentinels, error messages, the provider's refusals."""
+
+import json
+
+import regex
+
+from bot.sentences import split_sentences
+
+_BAR = r"[|｜]"
+_TOOL_SYNTAX = regex.compile(
+    rf"""
+      <?/?{_BAR}\s?DSML\s?{_BAR}
+    | <{_BAR}\s?/?tool[_▁\s]?(?:call|output|response|sep)s?
+    | </?(?:[a-z]{{1,20}}:)?(?:tool_?calls?|function_?calls?|tool_use|tool_response|function_results?|tool_code
+    |invoke)\b
+    | <(?:function|parameter|invoke)\s?(?:=|name\s?=)
+    | </(?:function|parameter)>
+    | \[/?TOOL_(?:CALLS?|REQUEST|RESULTS?)\]
+    | <\|python_tag\|>
+    | \bto=(?:functions|tools?)\.\w
+    | \bfunctions\.\w{{1,60}}(?::\d|\s?\(|\s?\{{)
+    | \bdefault_api\.\w
+    | ^\s{{0,4}}tool_(?:code|call|outputs?)\s{{0,4}}$
+    """,
+    regex.VERBOSE | regex.IGNORECASE | regex.MULTILINE,
+)
+_CALL_NAME = r"\"(?:name|tool|tool_name|function|function_name|action|recipient_name)\"\s{0,4}:"
+_CALL_ARGUMENTS = r"\"(?:arguments|args|parameters|params|input|action_input)\"\s{0,4}:"
+_JSON_CALL = regex.compile(
+    rf"\{{\s{{0,20}}(?:{_CALL_NAME}\s{{0,4}}[\"{{][^\n\"}}]{{0,80}}[\"}}]?\s{{0,4}},\s{{0,20}}{_CALL_ARGUMENTS}"
+    rf"|{_CALL_ARGUMENTS}\s{{0,4}}\{{[^{{}}]{{0,400}}\}}\s{{0,4}},\s{{0,20}}{_CALL_NAME})"
+)
+_CONTROL_TOKEN = regex.compile(rf"<{_BAR}[A-Za-z_▁/][\w▁ \-]{{0,60}}{_BAR}>")
+_WRAPPED = regex.compile(r"\A\s*[\[{]\s*[\"'][\w \-]{1,40}[\"']\s*:")
+
+
+def has_tool_syntax(text: str, tool_names: tuple[str, ...] = ()) -> bool:
+    """A tool call, or its remains, written out as text; control tokens of chat templates count too."""
+    if _TOOL_SYNTAX.search(text) or _JSON_CALL.search(text) or _CONTROL_TOKEN.search(text):
+        return True
+    return any(_mentions_tool(text, name) for name in tool_names)
+
+
+def _mentions_tool(text: str, name: str) -> bool:
+    """Names such as `search_catalog` are no word of any language; a plain `search` counts only when it is called."""
+    if name not in text:
+        return False
+    tail = r"(?!\w)" if "_" in name else r"[ ]?[({]"
+    return regex.search(rf"(?<![\w/.@]){regex.escape(name)}{tail}", text) is not None
+
+
+def is_json_wrapper(text: str) -> bool:
+    """Structured output that hygiene could not unwrap."""
+    stripped = text.strip()
+    if _WRAPPED.match(stripped):
+        return True
+    if not (stripped.startswith(("{", "[{")) and stripped.endswith(("}", "]"))):
+        return False
+    try:
+        return isinstance(json.loads(stripped), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+_SENTINEL = regex.compile(
+    r"[\s(\[{<*_\"'«]*(?:empty|no[ _\-]?(?:reply|response|answer|output|content)|no response (?:requested|needed"
+    r"|required)"
+    r"|silence|silent|blank|end_?turn|no_?op|heartbeat_ok"
+    r"|нет ответа|пусто|пустой ответ|без ответа|молчание|空|无|无回复)"
+    r"[\s)\]}>*_\"'».!]*",
+    regex.IGNORECASE,
+)
+_WRAPPED_ONLY = frozenset({"empty", "blank", "silence", "silent", "пусто", "молчание"})
+_SENTINEL_WORD = regex.compile(r"(?<!\w)(?:NO_REPLY|NO_RESPONSE|NO_OUTPUT|HEARTBEAT_OK|END_TURN)(?!\w)")
+
+
+def is_sentinel(text: str) -> bool:
+    """A word that stands for "I say nothing". The everyday ones of them count only in brackets: "(empty)"."""
+    if _SENTINEL_WORD.search(text):
+        return True
+    stripped = text.strip()
+    if len(stripped) > 60 or not _SENTINEL.fullmatch(stripped):
+        return False
+    return stripped.strip(".!").casefold() not in _WRAPPED_ONLY
+
+
+_MACHINE = regex.compile(
+    r"""
+      Model\ call\ limits?\ exceeded | Sorry,\ need\ more\ steps\ to\ process
+    | Agent\ stopped\ due\ to\ (?:iteration|time|max) | (?:reached
+    |exceeded)\ (?:the\ )?max(?:imum)?\ (?:number\ of\ )?(?:iterations|tool\ calls|steps)
+    | max(?:imum)?\ (?:iterations|turns|steps)\ (?:reached|exceeded)
+    | Traceback\ \(most\ recent\ call\ last\) | ^\s{0,8}File\ "[^"\n]{1,200}",\ line\ \d
+    | ^\s{0,8}at\ [\w.$<>\[\] ]{1,120}\ ?\((?:[\w./:\\\-]{1,200}:\d+:\d+|<anonymous>|native)\)
+    | ^\W{0,4}Error\ code:\ [45]\d\d\b | Error\ code:\ [45]\d\d\s?[-–]\s?[{\[]
+    | ^\W{0,4}(?:HTTP\ (?:status\ )?(?:error\ )?[45]\d\d\b|[45]\d\d\ (?:Bad\ Request|Unauthorized|Forbidden
+    |Not\ Found|Too\ Many\ Requests|Internal\ Server\ Error|Bad\ Gateway|Service\ Unavailable|Gateway\ Time-?out))
+    | (?-i:\b[A-Z]\w{2,40}(?:Error|Exception):\ \S)
+    | \b(?:Internal\ Server\ Error|Rate\ limit\ (?:reached|exceeded)\ for|context\ length\ exceeded
+    |maximum\ context\ length)\b
+    | \bUser\ location\ is\ not\ supported | "(?:error|status_code|error_code|finish_reason)"\s{0,3}:
+    | \[object\ Object\] | <!DOCTYPE\ html | <html[\s>]
+    """,
+    regex.VERBOSE | regex.MULTILINE | regex.IGNORECASE,
+)
+
+
+def is_machine_text(text: str) -> bool:
+    """A framework's canned phrase, an error message, a stack trace."""
+    return _MACHINE.search(text) is not None
+
+
+_POLICY = regex.compile(
+    r"\bas an? (?:AI|artificial intelligence|large)(?: language)? (?:model|assistant),? I\b"
+    r"|\bI(?:['’]m| am) (?:just )?an AI language model"
+    r"|\b(?:against|violat\w{1,4}) (?:my|our|the|openai'?s?|content|usage) (?:content |usage "
+    r"|safety )?(?:polic(?:y|ies)|guidelines|programming)"
+    r"|(?:как|я)\s?[—–-]?\s?(?:большая |всего лишь |просто )?языковая модель"
+    r"|есть темы, в которых я могу ошибаться"
+    r"|як (?:велика )?мовна модель"
+    r"|作为(?:一个|一名)?(?:AI|人工智能|语言模型)|我无法(?:回答|协助|提供|满足)|抱歉，我(?:无法|不能)",
+    regex.IGNORECASE,
+)
+_REFUSAL = regex.compile(
+    r"\b(?:I(?:['’]m| am) (?:very |really |so )?sorry,? (?:but )?|sorry,? (?:but )?|unfortunately,? )?"
+    r"I (?:can(?:no|['’])t|cannot|can not|won['’]t|will not|am (?:unable|not able) to|['’]m (?:unable|not able) to) "
+    r"(?:be able to )?(?:assist (?:you )?with (?:that|this|your|such)|help (?:you )?with (?:that|this) request"
+    r"|comply|fulfil+ (?:that|this|your) request|engage (?:in|with) (?:that|this|such)"
+    r"|continue (?:with )?this conversation|participate in)"
+    r"|я не могу (?:помочь (?:вам )?с (?:этим|таким) запросом|выполнить (?:этот|ваш|такой|данный) запрос"
+    r"|обсуждать (?:эту|такую|данную) тему|(?:участвовать|продолжать) (?:в )?(?:этот|таком|этом) (?:разговор|диалог))"
+    r"|я не можу (?:допомогти (?:вам )?з (?:цим|таким) запитом|виконати (?:цей|ваш) запит)",
+    regex.IGNORECASE,
+)
+
+
+def is_refusal(text: str) -> bool:
+    """The provider's policy speaking, not the shop: "we do not sell this" is an answer."""
+    if _POLICY.search(text[:600]):
+        return True
+    found = _REFUSAL.search(text[:600])
+    if found is None:
+        return False
+    # A refusal that goes on to help is an answer.
+    rest = sum(len(sentence) for sentence in split_sentences(text) if not _REFUSAL.search(sentence))
+    return rest < 60

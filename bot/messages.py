@@ -1,0 +1,97 @@
+"""What Meta tells us, in our own words: the events a webhook is translated into."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+
+from bot.outcome import SilenceReason
+
+
+class Channel(StrEnum):
+    INSTAGRAM = "instagram"
+    MESSENGER = "messenger"
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """One customer of one of our accounts; ids are scoped to the account, so all three parts are the key."""
+
+    channel: Channel
+    account_id: str
+    customer_id: str
+
+    @property
+    def conversation_id(self) -> str:
+        """Stands for the contact wherever people look: Flower, logs, alerts, the ledger, Redis keys."""
+        return conversation_id(self.channel, self.account_id, self.customer_id)
+
+
+def conversation_id(channel: str, account_id: str, customer_id: str) -> str:
+    return sha256(f"{channel}:{account_id}:{customer_id}".encode()).hexdigest()[:16]
+
+
+class MessageKind(StrEnum):
+    MESSAGE = "message"
+    POSTBACK = "postback"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerMessage:
+    """Words (or a tap) of a customer; each one must end in exactly one outcome.
+
+    `text` is what the customer wrote; `notes` are context lines for the model ("[photo]", "[reply to our story]"),
+    one for each thing that is not text. `needs_text` marks what nobody can read for the customer (view-once and
+    unsupported media): it is answered by a fixed line. `closed_as` is set where no answer is due from the start.
+    """
+
+    contact: Contact
+    kind: MessageKind
+    mid: str
+    at_ms: int
+    text: str = ""
+    notes: tuple[str, ...] = ()
+    needs_text: bool = False
+    closed_as: SilenceReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """Something sent from our own account: by us, by a human, or by another app (told apart by the inbox)."""
+
+    contact: Contact
+    mid: str
+    at_ms: int
+    text: str = ""
+    app_id: str | None = None
+    metadata: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The customer changed the words of a message (`number` counts the edits, from 1)."""
+
+    contact: Contact
+    mid: str
+    at_ms: int
+    text: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """The customer took a message back."""
+
+    contact: Contact
+    mid: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Accepted, counted under `kind`, and nothing else: reads, reactions, deliveries, unknown kinds or accounts."""
+
+    kind: str
+    account_id: str = ""
+
+
+Event = CustomerMessage | Echo | Edit | Deletion | Noted

@@ -1,0 +1,32 @@
+"""The five ways a customer's message may end, and the reasons of a deliberate silence."""
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    ANSWERED = "answered"
+    HANDED_OVER = "handed_over"
+    SILENCED = "silenced"
+    UNDELIVERABLE = "undeliverable"
+    EXPIRED = "expired"
+
+
+class SilenceReason(StrEnum):
+    HUMAN_ANSWERED = "human_answered"
+    OPTED_OUT = "opted_out"
+    SELF = "self"
+    TEST_EVENT = "test_event"
+    DELETED = "deleted"
+    STANDBY = "standby"
+    OTHER_APP = "other_app"
+    FLOOD = "flood"
+
+
+class Deferral(StrEnum):
+    """Why an open message waits on purpose; a deferral is not an outcome."""
+
+    HUMAN = "human"
+    HUMANS_FIRST = "humans_first"
+    OFF_DUTY = "off_duty"
+    BACKOFF = "backoff"
+    SETTLING = "settling"

@@ -1,0 +1,1 @@
+"""The third door, for the people who run it."""

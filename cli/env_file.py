@@ -1,0 +1,82 @@
+"""Reads `.env`, and writes the first one from `.env.example`."""
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+ENV_FILE = Path(".env")
+EXAMPLE_FILE = Path(".env.example")
+
+MADE_UP: Mapping[str, Callable[[], str]] = {
+    "META_VERIFY_TOKEN": lambda: secrets.token_urlsafe(24),
+    "TELEGRAM_WEBHOOK_SECRET": lambda: secrets.token_urlsafe(32),
+    "FLOWER_BASIC_AUTH": lambda: f"nightshift:{secrets.token_urlsafe(18)}",
+}
+"""Secrets that need to be known to nobody else beforehand, so that a random one is as good as any."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A line of `.env.example`: its value there and the comment above it."""
+
+    name: str
+    value: str
+    explanation: str
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """The variables of `path` that have a value; none if there is no such file. `$` has no meaning in it."""
+    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value}
+
+
+def merged_environment(path: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` over the file; an empty variable counts as not set in either."""
+    return {**environ, **read_env_file(path), **{name: value for name, value in environ.items() if value}}
+
+
+def adopt_env_file(path: Path = ENV_FILE) -> None:
+    """Make `.env` part of this process's environment, for a command that reads the settings."""
+    os.environ.update(merged_environment(path, os.environ))
+
+
+def read_example(path: Path) -> list[Variable]:
+    """Every variable of `.env.example`, in order, with the comment above it; neighbours may share one."""
+    found: list[Variable] = []
+    comment: list[str] = []
+    above = ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        name, equals, value = line.partition("=")
+        if line.startswith("#"):
+            if not above.startswith("#"):
+                comment = []
+            if not line.startswith("# ---"):
+                comment.append(line.removeprefix("#").strip())
+        elif equals:
+            found.append(Variable(name, value, " ".join(comment)))
+        else:
+            comment = []
+        above = line
+    return found
+
+
+def write_first_env_file(example: Path, target: Path) -> bool:
+    """Copy the example with fresh secrets, readable by its owner alone. False, and nothing done, if `target` exists."""
+    try:
+        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    lines = (_filled(line) for line in example.read_text(encoding="utf-8").splitlines(keepends=True))
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.writelines(lines)
+    return True
+
+
+def _filled(line: str) -> str:
+    name, equals, value = line.partition("=")
+    if equals and not value.strip() and name in MADE_UP:
+        return f"{name}={MADE_UP[name]()}\n"
+    return line

@@ -1,0 +1,275 @@
+"""The client of any OpenAI-compatible `/chat/completions`: one call, one completion or one sorted failure.
+
+It streams, so that cutting a call also ends its cost, and it does not retry: the ladder decides. The one exception
+is a server that refuses optional fields by name (400, 404 or 422): it is asked once more without them, and they
+stay away from that server for the life of this client.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final, NoReturn
+from urllib.parse import urlsplit
+
+import httpx
+
+from bot.model_output import CallFault, Completion, ModelCallFailed
+from clients.chat_completions import CompletionDraft, parse_json
+from clients.http import NEVER_LEFT
+from clients.llm_deadlines import CallTimer, Deadlines
+from clients.llm_errors import refused_fields, retry_after_seconds, sort_failure
+from clients.llm_requests import OPTIONAL_FIELDS, ModelRequest, encode
+from clients.sse import EventReader
+from runtime.clock import now_ms
+
+__all__ = ["Deadlines", "LLMClient", "ModelRequest"]
+
+MAX_BODY_BYTES: Final = 2 * 1024 * 1024  # an answer in one piece
+MAX_STREAM_BYTES: Final = 16 * 1024 * 1024  # a streamed token costs up to half a kilobyte
+MAX_ERROR_BYTES: Final = 64 * 1024
+# Errors after the start that mean: the answer was longer than `max_tokens`.
+TOO_LONG_WORDS: Final = ("max_tokens_exceeded", "token_limit_exceeded")
+
+
+class LLMClient:
+    """`base_url` ends before `/chat/completions`; `clock` gives milliseconds since the epoch, to read HTTP dates.
+
+    Safe for any number of calls at once on one event loop. Everything that can go wrong is a `ModelCallFailed`,
+    whose words are ours alone: never a payload, an address or the key.
+    """
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        *,
+        base_url: str,
+        api_key: str,
+        clock: Callable[[], int] = now_ms,
+        max_stream_bytes: int = MAX_STREAM_BYTES,
+    ) -> None:
+        self._http = http
+        self._url = base_url.rstrip("/") + "/chat/completions"
+        # `httpx.Headers` hides the key when something prints it.
+        self._headers = httpx.Headers(
+            {
+                "Authorization": f"Bearer {api_key.strip()}",
+                "Content-Type": "application/json",
+                "Accept": "text/event-stream, application/json",
+                "Accept-Encoding": "identity",
+            }
+        )
+        self._clock = clock
+        self._max_stream_bytes = max_stream_bytes
+        self._unwanted: frozenset[str] = frozenset()
+
+    async def complete(self, request: ModelRequest, deadlines: Deadlines) -> Completion:
+        """Ask once. Raise `ModelCallFailed` when no completion came; a cut answer with text has `complete=False`."""
+        loop = asyncio.get_running_loop()
+        call = _Call(CallTimer(deadlines, now=loop.time()), loop=loop, max_stream_bytes=self._max_stream_bytes)
+        try:
+            async with asyncio.timeout_at(call.timer.next()[0]) as call.scope:
+                return await self._ask(request, call)
+        except TimeoutError as exc:
+            if call.is_finished:
+                return call.conclude()  # only the end of the stream was late
+            raise call.failure(call.timer.next()[1]) from exc
+        except NEVER_LEFT as exc:
+            raise call.failure(CallFault.CONNECT, detail=type(exc).__name__) from exc
+        except httpx.InvalidURL as exc:
+            raise call.failure(CallFault.CONNECT, detail="InvalidURL") from exc
+        except httpx.HTTPError as exc:
+            if call.draft.has_choices:
+                return call.conclude()
+            raise call.failure(CallFault.CUT, detail=type(exc).__name__) from exc
+
+    async def _ask(self, request: ModelRequest, call: "_Call") -> Completion:
+        unwanted = self._unwanted
+        body = request.body(without=unwanted)
+        refusal = await self._exchange(body, call)
+        if refusal is not None:
+            refused = self._refused(body, refusal)
+            if not refused:
+                self._fail(call, refusal)
+            # Remembered even if the second request fails for another reason: the name was in the refusal.
+            self._unwanted |= refused
+            refusal = await self._exchange(request.body(without=unwanted | refused), call)
+            if refusal is not None:
+                self._fail(call, refusal)
+        return call.conclude()
+
+    async def _exchange(self, body: dict[str, Any], call: "_Call") -> "_Refusal | None":
+        async with self._http.stream("POST", self._url, content=encode(body), headers=self._headers) as response:
+            call.generation_id = response.headers.get("x-generation-id", "")
+            if response.is_success:
+                await call.read(response)
+                return None
+            return await _read_refusal(response)
+
+    def _refused(self, body: dict[str, Any], refusal: "_Refusal") -> frozenset[str]:
+        """The fields to go on without. A server that names one stranger knows none of them, so all go at once.
+
+        OpenRouter knows them all: there only those named go, or `provider`, and the privacy it asks for, would be lost.
+        """
+        if refusal.status not in (400, 404, 422):
+            return frozenset()
+        sent = OPTIONAL_FIELDS & body.keys()
+        named = refused_fields(refusal.body, sent)
+        if named and not (urlsplit(self._url).hostname or "").endswith("openrouter.ai"):
+            return sent
+        return named
+
+    def _fail(self, call: "_Call", refusal: "_Refusal") -> NoReturn:
+        fault, status, detail = sort_failure(refusal.status, refusal.body)
+        wish = retry_after_seconds(refusal.retry_after, refusal.body, now_ms=self._clock())
+        raise call.failure(fault, status=status, retry_after=wish, detail=detail)
+
+
+class _Refusal:
+    """A response that is not a 2xx: its status, its body as far as it is JSON, and its Retry-After."""
+
+    def __init__(self, status: int, body: Any, retry_after: str | None) -> None:
+        self.status = status
+        self.body = body
+        self.retry_after = retry_after
+
+
+async def _read_refusal(response: httpx.Response) -> _Refusal:
+    data = bytearray()
+    async for chunk in response.aiter_bytes():
+        data += chunk
+        if len(data) > MAX_ERROR_BYTES:
+            break
+    try:
+        body = parse_json(bytes(data))
+    except ValueError:
+        body = None  # a proxy's HTML page, or nothing: the status is all there is
+    return _Refusal(response.status_code, body, response.headers.get("retry-after"))
+
+
+class _Call:
+    """What one call has received so far, and its deadlines."""
+
+    def __init__(self, timer: CallTimer, *, loop: asyncio.AbstractEventLoop, max_stream_bytes: int) -> None:
+        self.draft = CompletionDraft()
+        self.timer = timer
+        self.scope: asyncio.Timeout = asyncio.timeout(None)  # replaced by the one that is entered
+        self.generation_id = ""
+        self._loop = loop
+        self._max_stream_bytes = max_stream_bytes
+        self._done = False  # `[DONE]` came, or the answer was whole
+        self._fault: str | None = None  # why no more of it can be read
+
+    @property
+    def is_finished(self) -> bool:
+        return self._fault is None and (self._done or self.draft.finish_reason is not None)
+
+    async def read(self, response: httpx.Response) -> None:
+        """Read a 2xx by what it is, not by what was asked for: some servers do not stream."""
+        chunks = response.aiter_bytes()
+        is_json = "json" in response.headers.get("content-type", "")
+        if is_json:
+            self._expect_whole()
+        head = b""
+        async for chunk in chunks:
+            head = (head + chunk).lstrip(b"\xef\xbb\xbf \t\r\n")  # blank lines keep a waiting connection alive
+            if head:
+                break
+        if head.startswith((b"{", b"[")) or (is_json and not head.startswith((b"data:", b":", b"event:"))):
+            await self._read_whole(head, chunks)
+        elif head.startswith(b"<"):
+            self._fault = "html"
+        else:
+            await self._read_stream(head, chunks)
+
+    def conclude(self) -> Completion:
+        """The completion, or the `ModelCallFailed` that this answer amounts to."""
+        draft = self.draft
+        if draft.error is not None:
+            return self._conclude_error(draft.error)
+        if self.is_finished and draft.has_choices:
+            return self._completion(complete=True)
+        if draft.has_text:
+            return self._completion(complete=False)
+        if self._fault is not None or self.is_finished:
+            raise self.failure(CallFault.MALFORMED, detail=self._fault or "no_choices")
+        raise self.failure(CallFault.CUT, detail="no_finish")
+
+    def failure(
+        self, fault: CallFault, *, status: int | None = None, retry_after: float | None = None, detail: str = ""
+    ) -> ModelCallFailed:
+        seconds = self.timer.elapsed(self._loop.time())
+        return ModelCallFailed(fault, status, retry_after, detail, seconds, self.generation_id)
+
+    async def _read_whole(self, head: bytes, chunks: AsyncIterator[bytes]) -> None:
+        self._expect_whole()
+        data = bytearray(head)
+        async for chunk in chunks:
+            data += chunk
+            if len(data) > MAX_BODY_BYTES:
+                self._fault = "too_large"
+                return
+        try:
+            body = parse_json(bytes(data))
+        except ValueError:
+            self._fault = "not_json"
+            return
+        self.draft.add(body, whole=True)
+        self._done = True
+
+    async def _read_stream(self, head: bytes, chunks: AsyncIterator[bytes]) -> None:
+        reader = EventReader()
+        self._take(reader.feed(head))
+        received = len(head)
+        async for chunk in chunks:
+            received += len(chunk)
+            if received > self._max_stream_bytes:
+                self._fault = "too_large"
+                return
+            self._take(reader.feed(chunk))
+            if self._fault is not None or (self.draft.error is not None and self._done):
+                return
+        self._take(reader.finish(), at_end=True)
+
+    def _take(self, events: list[bytes], *, at_end: bool = False) -> None:
+        now = self._loop.time()
+        for event in events:
+            if event.strip() == b"[DONE]":
+                self._done = True
+                continue
+            try:
+                body = parse_json(event)
+            except ValueError:
+                # Half an event at the very end is a cut, anywhere else the server does not speak JSON.
+                self._fault = self._fault if at_end else "not_json"
+                break
+            self.timer.note(self.draft.add(body), now)
+            if self.draft.error is not None:
+                self._done = True
+                break
+        if self._done or self.draft.finish_reason is not None:
+            self.timer.note_finished(now)
+        if events:
+            self.scope.reschedule(self.timer.next()[0])
+
+    def _expect_whole(self) -> None:
+        self.timer.note_whole(self._loop.time())
+        self.scope.reschedule(self.timer.next()[0])
+
+    def _conclude_error(self, error: Mapping[str, Any]) -> Completion:
+        """An error inside a 200. What was said before it is kept as a cut answer."""
+        fault, status, detail = sort_failure(None, error)
+        if detail in TOO_LONG_WORDS and self.draft.has_choices:
+            self.draft.finish_reason = "length"
+            return self._completion(complete=True)
+        if self.draft.has_text:
+            self.draft.finish_reason = "content_filter" if fault is CallFault.MODERATION else "error"
+            return self._completion(complete=False)
+        wish = retry_after_seconds(None, error, now_ms=0)  # a number of seconds, if anything
+        raise self.failure(fault, status=status, retry_after=wish, detail=detail)
+
+    def _completion(self, *, complete: bool) -> Completion:
+        return self.draft.completion(
+            complete=complete,
+            seconds=self.timer.elapsed(self._loop.time()),
+            first_byte_seconds=self.timer.first_byte_seconds,
+            generation_id=self.generation_id,
+        )

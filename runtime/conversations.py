@@ -1,0 +1,225 @@
+"""The worker's side of Redis: claim a conversation, renew, plan, send part by part, finish or give back.
+
+Decisions carry the claimer's token and raise `LeaseLost` when it is no longer theirs; facts never do.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import orjson
+
+from bot.conversation import Conversation, HistoryLine, OpenMessage, Part, PartState, Plan, PlanMeta, in_order
+from bot.errors import NightshiftError
+from bot.messages import Channel, Contact
+from bot.outcome import Deferral, Outcome
+from runtime.hashing import key_of, text_hash
+from runtime.scripts import Scripts
+from runtime.settings import Settings
+
+LEASE_SECONDS = 15.0
+RENEW_SECONDS = 4.0
+HISTORY_LINES = 60  # kept; what the model gets of it is the agent's choice
+
+
+class LeaseLost(NightshiftError):
+    """Somebody else decides for this conversation now: stop, touch nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """An alert raised in the same script that closes the messages; `id` is what makes two of them the same."""
+
+    id: str
+    body: Mapping[str, Any]
+
+
+class Conversations:
+    def __init__(self, scripts: Scripts, settings: Settings) -> None:
+        self._scripts = scripts
+        debounce = settings.config.debounce
+        self._quiet = round(debounce.quiet_seconds * 1000)
+        self._cap = round(debounce.max_wait_seconds * 1000)
+
+    async def claim(self, conversation_id: str) -> "tuple[Lease, Conversation] | str":
+        """The lease and all that the turn needs; or the reason why there is nothing to do."""
+        token = secrets.token_hex(8)
+        answer = await self._scripts.run("claim", conversation_id, token, LEASE_SECONDS * 1000, HISTORY_LINES)
+        if answer[0] != "claimed":
+            return str(answer[0])
+        return Lease(self._scripts, conversation_id, token, self._quiet, self._cap), read(conversation_id, answer)
+
+    async def customer_of(self, conversation_id: str) -> str:
+        """The scoped id behind a conversation; "" when it is not kept any more."""
+        return str(await self._scripts.command("HGET", f"ns:c:{conversation_id}", "customer") or "")
+
+    async def record(
+        self, conversation_id: str, plan_id: str, part: int, state: PartState, *, mid: str = "", code: str = ""
+    ) -> str:
+        """A fact: it needs no lease, and a message id once known is never taken back."""
+        key = key_of("echo", mid) if mid else ""
+        return str(await self._scripts.run("record_part", conversation_id, plan_id, part, state.value, key, code))
+
+
+class Lease:
+    """The right to decide for one conversation, until it runs out or somebody human takes over."""
+
+    def __init__(self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int) -> None:
+        self._scripts = scripts
+        self.conversation_id = conversation_id
+        self.token = token
+        self._quiet = quiet_ms
+        self._cap = cap_ms
+
+    async def renew(self) -> bool:
+        return bool(await self._scripts.run("renew", self.conversation_id, self.token, LEASE_SECONDS * 1000))
+
+    async def reread(self) -> Conversation:
+        answer = await self._scripts.run("reread", self.conversation_id, self.token, HISTORY_LINES)
+        if answer[0] != "claimed":
+            raise LeaseLost("reread")
+        return read(self.conversation_id, answer)
+
+    async def plan(
+        self, conversation: Conversation, texts: Sequence[str], meta: PlanMeta, *, whatever_came: bool = False
+    ) -> str:
+        """Write the plan; "newer" when messages came that the turn has not read, "nothing" when all were taken back."""
+        keys = [message.key for message in conversation.messages]
+        parts = [value for text in texts for value in (text, text_hash(text))]
+        answer = await self._scripts.run(
+            "plan",
+            self.conversation_id,
+            self.token,
+            conversation.rev,
+            "1" if whatever_came else "",
+            secrets.token_hex(6),
+            orjson.dumps(asdict(meta)).decode(),
+            len(keys),
+            *keys,
+            *parts,
+        )
+        if answer == "lost":
+            raise LeaseLost("plan")
+        return str(answer)
+
+    async def begin_part(self, plan_id: str, part: int, *, margin_seconds: float) -> str:
+        """ "sending" when the call may be made now; else the state that forbids it ("late": renew first)."""
+        answer = await self._scripts.run(
+            "begin_part", self.conversation_id, self.token, plan_id, part, round(margin_seconds * 1000)
+        )
+        if answer == "lost":
+            raise LeaseLost("begin_part")
+        return str(answer)
+
+    async def finish(
+        self,
+        outcome: Outcome,
+        keys: Sequence[str],
+        *,
+        why: str = "",
+        lines: Sequence[HistoryLine] = (),
+        fields: Mapping[str, str] | None = None,
+        incident: Incident | None = None,
+        takeover_seconds: float = 0,
+    ) -> None:
+        """Close the messages, write history and alert, release the lease: all or nothing."""
+        answer = await self._scripts.run(
+            "finish",
+            self.conversation_id,
+            self.token,
+            outcome.value,
+            why,
+            self._quiet,
+            self._cap,
+            round(takeover_seconds * 1000),
+            HISTORY_LINES,
+            orjson.dumps(dict(fields or {})).decode(),
+            incident.id if incident else "",
+            orjson.dumps(dict(incident.body)).decode() if incident else "",
+            len(keys),
+            *keys,
+            *(orjson.dumps({"role": line.role, "text": line.text, "at": line.at_ms}).decode() for line in lines),
+        )
+        if answer == "lost":
+            raise LeaseLost("finish")
+
+    async def hold(
+        self, seconds: float, reason: Deferral | str, *, failed: bool = False, drop_plan: bool = False
+    ) -> int:
+        """Give the lease back and come again in `seconds`; the number of turns that ended in an exception so far."""
+        answer = await self._scripts.run(
+            "hold",
+            self.conversation_id,
+            self.token,
+            round(seconds * 1000),
+            str(reason),
+            "1" if failed else "",
+            "1" if drop_plan else "",
+        )
+        if int(answer) < 0:
+            raise LeaseLost("hold")
+        return int(answer)
+
+
+def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
+    """What claim.lua and reread.lua return, as values."""
+    _, now, flat, inbox, plan, history = answer
+    fields = _pairs(flat)
+    return Conversation(
+        id=conversation_id,
+        contact=Contact(Channel(fields["channel"]), fields["account"], fields["customer"]),
+        rev=fields.get("rev", ""),
+        messages=in_order([_message(entry) for entry in inbox]),
+        history=tuple(_line(entry) for entry in history),
+        plan=_plan(_pairs(plan)),
+        now_ms=int(now),
+        stage=fields.get("stage", ""),
+        failures=int(fields.get("failures", 0)),
+        vanished=int(fields.get("vanished", 0)),
+        disclosed=fields.get("disclosed") == "1",
+        opted_out=fields.get("opted_out") == "1",
+        takeover_until_ms=int(fields.get("takeover_until", 0)),
+        name=fields.get("name", ""),
+        notebook=fields.get("notebook", ""),
+    )
+
+
+def _message(entry: str) -> OpenMessage:
+    _, received, key, body = entry.split(" ", 3)
+    data = orjson.loads(body)
+    return OpenMessage(
+        key=key,
+        mid=data["mid"],
+        at_ms=int(data["at"]),
+        received_ms=int(received),
+        text=data.get("text", ""),
+        notes=tuple(data.get("notes") or ()),
+        needs_text=bool(data.get("needs_text")),
+    )
+
+
+def _line(entry: str) -> HistoryLine:
+    data = orjson.loads(entry)
+    return HistoryLine(role=data["role"], text=data["text"], at_ms=int(data["at"]))
+
+
+def _plan(fields: Mapping[str, str]) -> Plan | None:
+    if not fields:
+        return None
+    parts = tuple(
+        Part(
+            index=i,
+            text=fields[f"{i}:text"],
+            state=PartState(fields[f"{i}:state"]),
+            tries=int(fields.get(f"{i}:tries", 0)),
+            sending_at_ms=int(fields.get(f"{i}:at", 0)),
+            code=fields.get(f"{i}:code", ""),
+        )
+        for i in range(int(fields["n"]))
+    )
+    return Plan(fields["id"], tuple(fields["keys"].split()), parts, PlanMeta(**orjson.loads(fields["meta"])))
+
+
+def _pairs(flat: Sequence[str]) -> dict[str, str]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))

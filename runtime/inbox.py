@@ -1,0 +1,159 @@
+"""The receiver's side of Redis: one round trip stores a whole POST, and says how the house is doing."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from bot.messages import CustomerMessage, Deletion, Echo, Edit, Event, Noted
+from bot.outcome import SilenceReason
+from runtime.hashing import key_of, text_hash
+from runtime.health import SystemHealth
+from runtime.redis import StoreUnavailable, connect, store_error
+from runtime.scripts import Scripts
+from runtime.settings import Settings
+
+# More unread messages than this from one customer is a flood: the rest ends as `silenced: flood`.
+FLOOD_CAP = 200
+
+# What the parts of a reply carry as Messenger `metadata`, so that their echo can be told apart.
+METADATA_PREFIX = "ns:"
+
+
+class Inbox:
+    """Stores events. POSTs that wait for the same server share one script call, which is what makes a 200 cheap."""
+
+    def __init__(self, scripts: Scripts, settings: Settings) -> None:
+        self._scripts = scripts
+        self._app_id = settings.env.meta_app_id
+        config = settings.config
+        self._limits = (
+            _ms(config.debounce.quiet_seconds),
+            _ms(config.debounce.max_wait_seconds),
+            _ms(config.shift.takeover_minutes * 60),
+            FLOOD_CAP,
+        )
+        self._waiting: deque[tuple[list[str], asyncio.Future[None]]] = deque()
+        self._storing: set[asyncio.Task[None]] = set()
+        self._health = SystemHealth(scripts, settings)
+
+    async def receive(self, events: Sequence[Event]) -> None:
+        """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged."""
+        arguments: list[str] = []
+        for event in events:
+            arguments += self._arguments(event)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((arguments, done))
+        # Two calls may be on their way at once: the second gathers what comes while the first runs.
+        if len(self._storing) < 2:
+            task = asyncio.create_task(self._store())
+            self._storing.add(task)
+        await done
+
+    async def _store(self) -> None:
+        try:
+            while self._waiting:
+                await self._store_batch()
+        finally:
+            # Not in a done-callback: a POST that came between the two would find nobody to store it.
+            self._storing.discard(asyncio.current_task())
+
+    async def _store_batch(self) -> None:
+        batch, size = [], 0
+        while self._waiting and size < 10_000:
+            batch.append(self._waiting.popleft())
+            size += len(batch[-1][0])
+        arguments: list[str | int] = [*self._limits]
+        for own, _ in batch:
+            arguments += own
+        try:
+            await self._scripts.run("receive", *arguments)
+        except Exception as exc:  # noqa: BLE001 - every waiting POST must learn of it, whatever it was
+            for _, done in batch:
+                if not done.done():
+                    done.set_exception(exc)
+        else:
+            for _, done in batch:
+                if not done.done():
+                    done.set_result(None)
+
+    def _arguments(self, event: Event) -> list[str]:
+        """Ten strings an event, as receive.lua reads them."""
+        if isinstance(event, Noted):
+            return ["n", "", "", "", "", "", event.kind, "", "", ""]
+        contact = event.contact
+        who = [contact.conversation_id, contact.channel.value, contact.account_id, contact.customer_id]
+        match event:
+            case CustomerMessage():
+                key = key_of(event.kind.value, event.mid)
+                reason = event.closed_as.value if event.closed_as else ""
+                return ["m", *who, key, reason, "", "", _entry(event)]
+            case Echo():
+                ours = "1" if self._app_id and event.app_id == self._app_id else ""
+                metadata = event.metadata or ""
+                tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
+                line = _json({"role": "business", "text": event.text, "at": event.at_ms})
+                return ["e", *who, key_of("echo", event.mid), text_hash(event.text), ours, tag, line]
+            case Edit():
+                key = key_of(f"edit {event.number}", event.mid)
+                return ["x", *who, key, key_of("message", event.mid), "", "", _json(event.text)]
+            case Deletion():
+                return ["d", *who, key_of("deletion", event.mid), key_of("message", event.mid), "", "", ""]
+
+    async def writable(self) -> bool:
+        """True when a write would be taken now: a replica, a full server and a frozen one all say no."""
+        try:
+            return await self._health.writable()
+        except StoreUnavailable:
+            return False
+
+    async def system_health(self) -> dict[str, Any]:
+        return await self._health.report()
+
+    async def metrics(self) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+        return await self._health.metrics()
+
+    async def aclose(self) -> None:
+        if self._storing:
+            await asyncio.wait(self._storing)
+        try:
+            await self._scripts.client.aclose()
+        except OSError as exc:
+            raise store_error(exc) from exc
+
+
+def open_inbox(settings: Settings, *, role: str) -> Inbox:
+    """For the running event loop; half a second is all a receiver may lose to a frozen server."""
+    client = connect(
+        settings.env.redis_url,
+        max_connections=16,
+        timeout_seconds=0.5,
+        pool_wait_seconds=0.3,
+        client_name=f"nightshift-{role}",
+    )
+    return Inbox(Scripts(client), settings)
+
+
+def _entry(message: CustomerMessage) -> str:
+    """What the turn will read; empty fields are left out, since Lua knows no empty list."""
+    body: dict[str, Any] = {"mid": message.mid, "kind": message.kind.value, "at": message.at_ms}
+    if message.text:
+        body["text"] = message.text
+    if message.notes:
+        body["notes"] = list(message.notes)
+    if message.needs_text:
+        body["needs_text"] = True
+    return _json(body)
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+__all__ = ["FLOOD_CAP", "METADATA_PREFIX", "Inbox", "SilenceReason", "open_inbox"]

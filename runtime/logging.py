@@ -1,0 +1,66 @@
+"""One log format for all processes: JSON in production, a readable console elsewhere; no customer's text, no tokens."""
+
+import logging
+import logging.config
+import sys
+from typing import Any
+
+import structlog
+
+from runtime.masking import mask
+from runtime.settings import Settings
+
+
+def configure_logging(process: str, settings: Settings, *, level: str = "INFO") -> None:
+    """Route structlog and the standard library through one formatter, once per process."""
+    production = settings.env.app_env == "production"
+    renderer: Any = (
+        structlog.processors.JSONRenderer(ensure_ascii=False) if production else structlog.dev.ConsoleRenderer()
+    )
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.format_exc_info if production else _keep,
+        _mask_values,
+    ]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    # httpx logs full URLs at INFO, and Telegram's token is part of the URL.
+    for noisy in ("httpx", "httpcore", "telegram", "aiohttp.access"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    for propagating in ("uvicorn", "uvicorn.error", "celery"):
+        logger = logging.getLogger(propagating)
+        logger.handlers[:] = []
+        logger.propagate = True
+    logging.captureWarnings(True)
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    structlog.contextvars.bind_contextvars(process=process)
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    logger: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(name)
+    return logger
+
+
+def _keep(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    return event
+
+
+def _mask_values(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    return {key: mask(value) if isinstance(value, str) else value for key, value in event.items()}

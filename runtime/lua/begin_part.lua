@@ -1,0 +1,15 @@
+#!lua flags=allow-oom
+-- The decision to send one part: fenced, and written down before the call.
+-- ARGV: cid, token, plan_id, part, margin_ms
+-- Returns 'sending', or why not: 'lost', 'late', 'gone', or the part's own state.
+
+local cid, token, plan_id, i, MARGIN = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+if not holds(cid, token) then return 'lost' end
+if tonumber(redis.call('HGET', at(cid), 'lease_until')) - NOW < MARGIN then return 'late' end
+local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')
+if plan[1] ~= plan_id then return 'gone' end
+if plan[2] ~= 'planned' and plan[2] ~= 'failed' then return plan[2] end
+redis.call('HSET', at(cid, 'plan'), i .. ':state', 'sending', i .. ':at', text(NOW))
+redis.call('HINCRBY', at(cid, 'plan'), i .. ':tries', 1)
+note(cid, '', 'sending', 'part ' .. i)
+return 'sending'

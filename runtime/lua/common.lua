@@ -1,0 +1,125 @@
+-- Shared by every script: it is put in front of each of them when they are loaded (runtime/scripts.py).
+-- Time is the server's, so that there is one clock for all leases and deadlines. All times are milliseconds.
+
+local clock = redis.call('TIME')
+local NOW = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local DAY = math.floor(NOW / 86400000)
+local LEDGER_ENTRIES = 200000
+
+-- %.0f, since Lua would write a large number as 1.79e+12.
+local function text(number) return string.format('%.0f', number) end
+
+local function at(cid, part) return 'ns:c:' .. cid .. (part and (':' .. part) or '') end
+
+local function note(cid, key, event, why)
+  redis.call('XADD', 'ns:ledger', 'MAXLEN', '~', LEDGER_ENTRIES, '*', 'c', cid, 'm', key, 'e', event, 'w', why or '')
+end
+
+local function count(account, what, by)
+  redis.call('HINCRBY', 'ns:count', what, by or 1)
+  redis.call('HINCRBY', 'ns:count:' .. DAY, account .. ' ' .. what, by or 1)
+end
+
+-- An inbox entry is "seq recv key {json}": the head is read here without decoding the JSON.
+local function head(entry)
+  local seq, recv, key = string.match(entry, '^(%d+) (%d+) (%S+) ')
+  return tonumber(seq), tonumber(recv), key
+end
+
+local function account_of(cid)
+  local c = redis.call('HMGET', at(cid), 'channel', 'account')
+  return (c[1] or '?') .. ' ' .. (c[2] or '?')
+end
+
+-- One message reaches its outcome: the only place where a message stops being open.
+local function close(cid, account, key, outcome, why)
+  if redis.call('ZREM', 'ns:open', cid .. ' ' .. key) == 1 then
+    count(account, outcome)
+    note(cid, key, outcome, why)
+    return true
+  end
+  return false
+end
+
+-- The dispatcher sleeps until the earliest deadline it has seen; an earlier one wakes it.
+local function add_deadline(set, member, due)
+  redis.call('ZADD', set, due, member)
+  if due < tonumber(redis.call('GET', 'ns:sleep') or '0') then
+    redis.call('SET', 'ns:sleep', text(due))
+    if redis.call('LLEN', 'ns:wake') == 0 then redis.call('RPUSH', 'ns:wake', '1') end
+  end
+end
+
+local function schedule(cid, due) add_deadline('ns:due', cid, due) end
+
+local function rest(cid)
+  redis.call('HSET', at(cid), 'state', 'rest')
+  redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason', 'first')
+  redis.call('ZREM', 'ns:due', cid)
+  redis.call('ZREM', 'ns:handed', cid)
+end
+
+local function hold(cid, due, reason)
+  redis.call('HSET', at(cid), 'state', 'held', 'hold_reason', reason)
+  redis.call('HDEL', at(cid), 'token', 'lease_until')
+  redis.call('ZREM', 'ns:handed', cid)
+  schedule(cid, due)
+end
+
+local function holds(cid, token)
+  local c = redis.call('HMGET', at(cid), 'state', 'token')
+  return c[1] == 'leased' and c[2] == token
+end
+
+-- A burst is over after `quiet` without a message, and nobody waits longer than `cap` (bot/debounce.py).
+local function due_at(first, last, quiet, cap) return math.min(last + quiet, first + cap) end
+
+-- What is still open goes on by its own times; a conversation without open messages rests.
+local function settle_down(cid, quiet, cap)
+  local first = redis.call('LINDEX', at(cid, 'inbox'), 0)
+  if not first then rest(cid) return end
+  local takeover = tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0')
+  if takeover > NOW then hold(cid, takeover, 'human') return end
+  local _, first_recv = head(first)
+  local _, last_recv = head(redis.call('LINDEX', at(cid, 'inbox'), -1))
+  redis.call('HSET', at(cid), 'state', 'gathering', 'first', text(first_recv))
+  redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason')
+  redis.call('ZREM', 'ns:handed', cid)
+  schedule(cid, due_at(first_recv, last_recv, quiet, cap))
+end
+
+-- Replaces the inbox by what `keep(key)` keeps and returns what it did not.
+local function filter_inbox(cid, keep)
+  local gone, left = {}, {}
+  for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do
+    local _, _, key = head(entry)
+    if keep(key) then left[#left + 1] = entry else gone[#gone + 1] = key end
+  end
+  if #gone > 0 then
+    redis.call('DEL', at(cid, 'inbox'))
+    for _, entry in ipairs(left) do redis.call('RPUSH', at(cid, 'inbox'), entry) end
+  end
+  return gone, #left
+end
+
+local function remember(cid, set, member, horizon, most)
+  redis.call('ZADD', at(cid, set), NOW, member)
+  redis.call('ZREMRANGEBYSCORE', at(cid, set), '-inf', NOW - horizon)
+  local size = redis.call('ZCARD', at(cid, set))
+  if size > most then redis.call('ZREMRANGEBYRANK', at(cid, set), 0, size - most - 1) end
+end
+
+-- The durable alert outbox: an incident that is still open is counted up and updated, not raised again.
+local function raise_alert(cid, id, body)
+  local known = redis.call('HGET', 'ns:alerts', id)
+  if known then
+    local old, new = cjson.decode(known), cjson.decode(body)
+    for _, field in ipairs({'message_id', 'first_at', 'delivered', 'tries'}) do new[field] = old[field] end
+    new['count'] = (old['count'] or 1) + 1
+    body = cjson.encode(new)
+  end
+  redis.call('HSET', 'ns:alerts', id, body)
+  redis.call('HINCRBY', 'ns:events', 'alert', 1)
+  note(cid, '', 'alert', id)
+  add_deadline('ns:alerts:due', id, NOW)
+end

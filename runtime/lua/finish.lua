@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- The end of a turn in one step: outcomes, history, alert, lease. It must work when memory is full.
+-- ARGV: cid, token, outcome, why, quiet, cap, takeover_ms (0: none), history_max, fields (JSON object to set),
+--       alert id ('' for none), alert (JSON), number of keys, keys..., then history lines
+-- Returns 'finished' or 'lost'.
+
+local cid, token, outcome, why = unpack(ARGV, 1, 4)
+local QUIET, CAP, TAKEOVER, HISTORY = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+if not holds(cid, token) then return 'lost' end
+local account = account_of(cid)
+local key_count = tonumber(ARGV[12])
+local closing = {}
+for i = 13, 12 + key_count do closing[ARGV[i]] = true end
+local gone = filter_inbox(cid, function(key) return not closing[key] end)
+for _, key in ipairs(gone) do close(cid, account, key, outcome, why) end
+for i = 13 + key_count, #ARGV do redis.call('RPUSH', at(cid, 'history'), ARGV[i]) end
+redis.call('LTRIM', at(cid, 'history'), -HISTORY, -1)
+redis.call('DEL', at(cid, 'plan'))
+redis.call('HDEL', at(cid), 'failures', 'vanished')
+for field, value in pairs(cjson.decode(ARGV[9])) do redis.call('HSET', at(cid), field, value) end
+if TAKEOVER > 0 then redis.call('HSET', at(cid), 'takeover_until', text(NOW + TAKEOVER)) end
+if ARGV[10] ~= '' then raise_alert(cid, ARGV[10], ARGV[11]) end
+settle_down(cid, QUIET, CAP)
+return 'finished'

@@ -1,0 +1,50 @@
+"""The Celery application as both the dispatcher and the worker see it: names, broker, and what must never be a default.
+
+A poke is disposable: Celery on Redis loses a message at the pop and repeats one after it (celery/celery#7950,
+celery/kombu#305), so the truth is the `due` set, and nothing here retries, counts down or keeps a result.
+"""
+
+from celery import Celery
+
+from runtime.settings import Settings
+
+ANSWER = "answer"
+ALERT = "alert"
+TURNS = "turns"  # the queue of customers' turns
+OPS = "ops"  # everything a customer does not wait for
+
+
+def make_celery(settings: Settings) -> Celery:
+    """Configured, not connected."""
+    app = Celery("nightshift", broker=settings.env.broker_url, set_as_current=False)
+    app.conf.update(
+        broker_connection_max_retries=None,
+        broker_connection_retry_on_startup=True,
+        broker_transport_options={
+            "global_keyprefix": "ns:celery:",
+            "visibility_timeout": 300,
+            "unacked_restore_interval": 5,
+            "unacked_restore_throttle": 1,
+            "socket_timeout": 10,
+            "socket_connect_timeout": 3,
+            "socket_keepalive": True,
+            "health_check_interval": 15,
+            "max_connections": 200,
+        },
+        task_ignore_result=True,
+        task_serializer="json",
+        accept_content=["json"],
+        task_acks_late=False,
+        worker_disable_prefetch=True,
+        task_default_queue=TURNS,
+        task_routes={ANSWER: {"queue": TURNS}, ALERT: {"queue": OPS}},
+        task_publish_retry=False,
+        task_send_sent_event=True,
+        task_track_started=True,
+        worker_send_task_events=True,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        enable_utc=True,
+    )
+    return app

@@ -1,0 +1,100 @@
+"""Connections to the one Redis (or Valkey): built per role, with time limits of their own, closed by who opened them.
+
+redis-py 8's own defaults (10 retries of up to 5 s) hold one command for a minute against a frozen server and write a
+non-idempotent command twice; so nothing here is retried silently, and every wait ends.
+"""
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import redis.asyncio as aioredis
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    BusyLoadingError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import (
+    ConnectionError as RedisConnectionError,
+)
+from redis.exceptions import (
+    TimeoutError as RedisTimeoutError,
+)
+
+from bot.errors import NightshiftError, Transient
+
+
+class StoreUnavailable(Transient):
+    """Redis is away, frozen, read-only or full: nothing was stored."""
+
+
+class StoreBroken(NightshiftError):
+    """Redis answered that the request itself is wrong: a bug of ours."""
+
+
+_REFUSALS = ("MISCONF", "OOM", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "CLUSTERDOWN", "NOAUTH", "WRONGPASS")
+
+
+def store_error(exc: BaseException) -> NightshiftError:
+    """Tell "try again later" apart from a bug, whatever class the client raised."""
+    if isinstance(
+        exc, (RedisConnectionError, RedisTimeoutError, OutOfMemoryError, ReadOnlyError, BusyLoadingError, OSError)
+    ):
+        return StoreUnavailable(type(exc).__name__)
+    text = str(exc)
+    if isinstance(exc, ResponseError) and any(word in text for word in _REFUSALS):
+        return StoreUnavailable(text.split(" ", 1)[0][:20])
+    return StoreBroken(f"{type(exc).__name__}: {text[:200]}")
+
+
+def connect(
+    url: str,
+    *,
+    max_connections: int,
+    timeout_seconds: float,
+    pool_wait_seconds: float | None = None,
+    client_name: str = "nightshift",
+) -> aioredis.Redis:
+    """One client for one event loop. `redis://`, `rediss://`, `unix://` and `sentinel://host:port,host:port/MASTER/db`."""
+    options: dict[str, Any] = {
+        "decode_responses": True,
+        "socket_timeout": timeout_seconds,
+        "socket_connect_timeout": timeout_seconds,
+        "retry": Retry(NoBackoff(), 0),
+        "health_check_interval": 15,
+        "client_name": client_name,
+    }
+    if url.startswith("sentinel://"):
+        return _sentinel_client(url, max_connections, options)
+    pool = aioredis.BlockingConnectionPool.from_url(
+        url,
+        max_connections=max_connections,
+        timeout=pool_wait_seconds if pool_wait_seconds is not None else timeout_seconds,
+        **options,
+    )
+    return aioredis.Redis(connection_pool=pool)
+
+
+def _sentinel_client(url: str, max_connections: int, options: dict[str, Any]) -> aioredis.Redis:
+    parts = urlsplit(url)
+    credentials, _, hosts = parts.netloc.rpartition("@")
+    password = credentials.partition(":")[2] or None
+    nodes = [(host.rpartition(":")[0] or host, int(host.rpartition(":")[2] or 26379)) for host in hosts.split(",")]
+    path = [piece for piece in parts.path.split("/") if piece]
+    master = path[0] if path else parse_qs(parts.query).get("master", ["mymaster"])[0]
+    database = int(path[1]) if len(path) > 1 else 0
+    limits = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout")}
+    sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
+        nodes, sentinel_kwargs=limits, **limits
+    )
+    client: aioredis.Redis = sentinel.master_for(
+        master, max_connections=max_connections, db=database, password=password, **options
+    )
+    return client
+
+
+__all__ = ["RedisError", "StoreBroken", "StoreUnavailable", "connect", "store_error"]

@@ -1,0 +1,248 @@
+"""The environment and `nightshift.toml`, read once per process, checked as a whole, then passed on."""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from bot.messages import Channel
+from bot.shift import Hours, ShiftMode, parse_hours
+
+
+class SettingsInvalid(Exception):
+    """The process must not start; the message lists every fault found."""
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Business(Section):
+    name: str = "Nightshift"
+    locale: str = "ru"
+    disclosure: bool = True
+    timezone: str = "UTC"
+    phone_regions: tuple[str, ...] = ("RU",)
+
+    @field_validator("timezone")
+    @classmethod
+    def known_timezone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (KeyError, ValueError, OSError) as exc:
+            raise ValueError(f"unknown time zone {value!r}; write it like Europe/Moscow") from exc
+        return value
+
+
+class Account(Section):
+    channel: Channel
+    id: str
+    login: Literal["facebook", "instagram"] = "facebook"
+    page_id: str | None = None
+    token_env: str = ""
+    token: SecretStr = SecretStr("")  # filled from the variable that token_env names
+
+    @field_validator("id", "page_id", mode="before")
+    @classmethod
+    def ids_are_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class Debounce(Section):
+    quiet_seconds: float = Field(4, ge=0)
+    max_wait_seconds: float = Field(15, ge=0)
+
+
+class Shift(Section):
+    mode: ShiftMode = ShiftMode.ALWAYS
+    hours: tuple[Hours, ...] = ()
+    humans_first_minutes: float = Field(10, ge=0)
+    takeover_minutes: float = Field(60, ge=0)
+
+    @field_validator("hours", mode="before")
+    @classmethod
+    def read_hours(cls, value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise ValueError('hours is a list such as ["20:00-10:00"]')  # noqa: TRY004 - pydantic wants ValueError
+        return tuple(parse_hours(item) if isinstance(item, str) else item for item in value)
+
+
+class Model(Section):
+    name: str = "deepseek/deepseek-v4-pro"
+    fallback: str = "qwen/qwen3.8-flash"
+    max_steps: int = Field(20, ge=1, le=100)
+    max_kicks: int = Field(2, ge=0, le=2)
+    salvage: bool = False
+    temperature: float | None = None
+    effort: str | None = None
+    max_tokens: int = Field(8000, ge=256)
+    data_collection: Literal["deny", "allow"] = "deny"
+
+
+class Turn(Section):
+    budget_seconds: float = Field(60, ge=3)
+
+
+class Leads(Section):
+    fields: tuple[str, ...] = ("phone", "birth_date", "gender", "occupation")
+
+
+class Alerts(Section):
+    """What an alert may say of the customer: the public @username or first name, or neither."""
+
+    show_name: bool = True
+
+
+class Config(Section):
+    business: Business = Business()
+    accounts: tuple[Account, ...] = ()
+    debounce: Debounce = Debounce()
+    shift: Shift = Shift()
+    model: Model = Model()
+    turn: Turn = Turn()
+    leads: Leads = Leads()
+    alerts: Alerts = Alerts()
+
+    @model_validator(mode="after")
+    def accounts_differ(self) -> "Config":
+        seen: set[tuple[str, str]] = set()
+        for account in self.accounts:
+            if (account.channel, account.id) in seen:
+                raise ValueError(f"account {account.channel} {account.id} is listed twice")
+            seen.add((account.channel, account.id))
+        return self
+
+
+class Environment(BaseSettings):
+    """One field for each variable of the contract; `.env.example` names them all, and a test compares the two."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", case_sensitive=False, env_ignore_empty=True)
+
+    redis_url: str = ""
+    celery_broker_url: str = ""
+    meta_app_secrets: SecretStr = SecretStr("")
+    meta_verify_token: SecretStr = SecretStr("")
+    meta_app_id: str = ""
+    graph_api_url: str = "https://graph.facebook.com"
+    instagram_api_url: str = "https://graph.instagram.com"
+    graph_api_version: str = "v26.0"
+    llm_api_url: str = "https://openrouter.ai/api/v1"
+    llm_api_key: SecretStr = SecretStr("")
+    telegram_api_url: str = "https://api.telegram.org"
+    telegram_bot_token: SecretStr = SecretStr("")
+    telegram_chat_id: str = ""
+    telegram_webhook_secret: SecretStr = SecretStr("")
+    amocrm_url: str = ""
+    amocrm_token: SecretStr = SecretStr("")
+    lead_webhook_url: str = ""
+    lead_webhook_secret: SecretStr = SecretStr("")
+    sentry_dsn: SecretStr = SecretStr("")
+    app_env: str = "production"
+    public_url: str = ""
+    port: int = 8000
+    flower_basic_auth: SecretStr = SecretStr("")
+    flower_port: int = 5555
+    nightshift_config: Path = Path("nightshift.toml")
+
+    @property
+    def app_secrets(self) -> tuple[str, ...]:
+        return tuple(s for s in (part.strip() for part in self.meta_app_secrets.get_secret_value().split(",")) if s)
+
+    @property
+    def broker_url(self) -> str:
+        return self.celery_broker_url or self.redis_url
+
+
+class Settings(Section):
+    """Everything a process may know of its surroundings. `warnings` are faults that do not stop the start."""
+
+    env: Environment
+    config: Config
+    warnings: tuple[str, ...] = ()
+
+    def account(self, channel: str, account_id: str) -> Account | None:
+        for account in self.config.accounts:
+            if account.channel == channel and account.id == account_id:
+                return account
+        return None
+
+
+def load_settings(*, redis_required: bool = True) -> Settings:
+    """Read the environment and the config file; raise `SettingsInvalid` naming every fault at once."""
+    faults: list[str] = []
+    warnings: list[str] = []
+    try:
+        env = Environment()
+    except ValidationError as exc:
+        raise SettingsInvalid(
+            _listed([f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in exc.errors()])
+        ) from exc
+    if redis_required and not env.redis_url:
+        faults.append(
+            "REDIS_URL is not set; `make up` starts an embedded server and sets it, or give redis://host:6379/0"
+        )
+    raw = _read_toml(env.nightshift_config, faults)
+    try:
+        config = Config.model_validate(_with_tokens(raw, os.environ))
+    except ValidationError as exc:
+        faults += [f"{env.nightshift_config}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors()]
+        config = Config()
+    warnings += _unknown_keys(raw, Config, str(env.nightshift_config))
+    warnings += [
+        f"account {a.channel} {a.id}: no token in {a.token_env or '(token_env is not set)'}, nothing can be sent for it"
+        for a in config.accounts
+        if not a.token.get_secret_value()
+    ]
+    if faults:
+        raise SettingsInvalid(_listed(faults))
+    return Settings(env=env, config=config, warnings=tuple(warnings))
+
+
+def _read_toml(path: Path, faults: list[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        faults.append(f"NIGHTSHIFT_CONFIG: {path} does not exist; copy nightshift.toml from the repository and edit it")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        faults.append(f"NIGHTSHIFT_CONFIG: {path} cannot be read: {exc}")
+    return {}
+
+
+def _with_tokens(raw: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    accounts = raw.get("accounts")
+    if not isinstance(accounts, list):
+        return raw
+    filled = [
+        {**account, "token": environ.get(str(account.get("token_env", "")), "")}
+        if isinstance(account, dict)
+        else account
+        for account in accounts
+    ]
+    return {**raw, "accounts": filled}
+
+
+def _unknown_keys(raw: Mapping[str, Any], section: type[BaseModel], where: str) -> list[str]:
+    """A typo silently becomes a default, so it is named; a key of a newer version must not stop the start."""
+    found: list[str] = []
+    for key, value in raw.items():
+        field = section.model_fields.get(key)
+        if field is None:
+            near = difflib.get_close_matches(key, section.model_fields, n=1)
+            found.append(f"{where}: {key} is not a setting" + (f"; did you mean {near[0]}?" if near else ""))
+            continue
+        kind = Account if key == "accounts" else field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, Mapping):
+                    found += _unknown_keys(item, kind, f"{where}: {key}")
+    return found
+
+
+def _listed(faults: list[str]) -> str:
+    return "Nightshift cannot start:\n" + "\n".join(f"  - {fault}" for fault in faults)

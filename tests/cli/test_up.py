@@ -1,0 +1,237 @@
+"""`nightshift up` as its users start it: a process of its own, on a Procfile of harmless commands."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import redis
+
+ROOT = Path(__file__).parents[2]
+QUIET = "exec sleep 300"
+
+
+class Up:
+    """A running `nightshift up`, its output, and every process that it has started."""
+
+    def __init__(self, project: Path, **env: str) -> None:
+        self.project = project
+        self.log = project / "output.log"
+        self.env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **env}
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "cli.main", "up"],
+                cwd=project,
+                env=self.env,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text(encoding="utf-8")
+
+    def wait_for(self, text: str, seconds: float = 20) -> str:
+        deadline = time.monotonic() + seconds
+        while not (found := re.search(text, self.output)):
+            assert time.monotonic() < deadline, f"{text!r} did not come; so far:\n{self.output}"
+            time.sleep(0.02)
+        return found[0]
+
+    def end(self, seconds: float = 20) -> int:
+        return self.process.wait(seconds)
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.end()
+
+    def left_behind(self) -> list[str]:
+        """Living processes in this run's folder: an environment is no mark, for Valkey writes its title over it."""
+        found = []
+        for proc in Path("/proc").glob("[0-9]*"):
+            with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+                if (proc / "cwd").readlink().is_relative_to(self.project):
+                    found.append((proc / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        return found
+
+    def nothing_left_behind(self, seconds: float = 10) -> bool:
+        deadline = time.monotonic() + seconds
+        while self.left_behind() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return not self.left_behind()
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "night shift"
+    folder.mkdir()
+    for name in ("nightshift.toml", ".env.example"):
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+@contextmanager
+def running(project: Path, processes: dict[str, str], **env: str) -> Iterator[Up]:
+    (project / "Procfile").write_text("".join(f"{name}: {command}\n" for name, command in processes.items()))
+    up = Up(project, **{"PORT": free_port(), "FLOWER_PORT": free_port(), **env})
+    try:
+        yield up
+    finally:
+        if up.process.poll() is None:
+            up.process.kill()
+            up.process.wait()
+        assert up.nothing_left_behind()
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+
+def test_the_first_run_writes_secrets_and_says_what_is_missing(project: Path) -> None:
+    with running(project, {"web": f"echo flower is $FLOWER_BASIC_AUTH; {QUIET}"}) as up:
+        up.wait_for("flower is nightshift:.{24}")
+
+        assert up.stop() == 0
+        assert (project / ".env").stat().st_mode & 0o777 == 0o600
+        assert re.search(r"META_APP_SECRETS +App secret: Meta App Dashboard", up.output)
+        assert re.search(r"INSTAGRAM_TOKEN +Access token", up.output)
+        assert not re.search(r"META_VERIFY_TOKEN +Any word", up.output)
+
+
+def test_processes_get_their_ports_and_a_server_that_keeps_its_data(project: Path) -> None:
+    echo = f"echo $PORT $FLOWER_PORT $REDIS_URL.; {QUIET}"
+    port, flower_port = free_port(), free_port()
+    with running(project, {"web": echo}, PORT=port, FLOWER_PORT=flower_port, REDIS_URL="") as up:
+        url = up.wait_for(rf"{port} {flower_port} redis://127.0.0.1:\d+/0").split()[2]
+        with redis.Redis.from_url(url) as client:
+            client.set("word", "kept")
+        assert up.stop() == 0
+
+    with running(project, {"web": echo}) as up:
+        up.wait_for(re.escape(url) + r"\.")
+        with redis.Redis.from_url(url) as client:
+            assert client.get("word") == b"kept"
+        assert up.stop() == 0
+
+
+def test_a_redis_of_the_operators_is_used_as_it_is(project: Path) -> None:
+    (project / ".env").write_text("REDIS_URL=redis://elsewhere:6379/3\n")
+
+    with running(project, {"web": f"echo at $REDIS_URL.; {QUIET}"}) as up:
+        up.wait_for(r"at redis://elsewhere:6379/3\.")
+        assert up.stop() == 0
+
+    assert not (project / "var").exists()
+
+
+def test_a_process_that_fails_is_named_and_stops_the_rest(project: Path) -> None:
+    processes = {"web": QUIET, "worker": "echo no such queue; exit 3", "beat": QUIET}
+    with running(project, processes) as up:
+        assert up.end() == 1
+        assert re.search(r"worker ended by itself \(exit code 3\); its last lines:\n.*\| no such queue", up.output)
+
+
+def test_a_process_that_ends_well_is_missed_all_the_same(project: Path) -> None:
+    with running(project, {"web": QUIET, "worker": "true"}) as up:
+        assert up.end() == 1
+        assert "worker ended by itself (exit code 0); its last lines:" in up.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_running_turn_may_end_before_the_server_it_writes_to(project: Path, number: signal.Signals) -> None:
+    """The worker takes its time, writes its result to Redis, and only then goes."""
+    script = project / "worker.py"
+    script.write_text(
+        "import os, redis, signal, time\n"
+        "def end(*_):\n"
+        "    time.sleep(1)\n"
+        "    print('written:', redis.Redis.from_url(os.environ['REDIS_URL']).set('turn', 'finished'))\n"
+        "    raise SystemExit\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        "print('working')\n"
+        "while True: time.sleep(60)\n"
+    )
+    with running(project, {"web": QUIET, "worker": f"exec '{sys.executable}' worker.py"}) as up:
+        up.wait_for(r"\| working")
+        os.killpg(up.process.pid, number)
+
+        assert up.end() == 0
+        assert f"{number.name}: stopping" in up.output
+        assert "written: True" in up.output
+
+
+def test_a_second_ctrl_c_waits_no_longer(project: Path) -> None:
+    with running(project, {"worker": "trap '' TERM; echo deaf; while :; do sleep 1; done"}) as up:
+        up.wait_for(r"\| deaf")
+        up.process.send_signal(signal.SIGINT)
+        up.wait_for("SIGINT: stopping")
+        deadline = time.monotonic() + 20
+        while "killing worker" not in up.output and time.monotonic() < deadline:
+            up.process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+
+        assert up.end() == 1
+        assert "killing worker" in up.output
+
+
+def test_nothing_outlives_a_killed_up(project: Path) -> None:
+    with running(project, {"web": f"echo here; {QUIET}", "worker": QUIET}) as up:
+        up.wait_for(r"\| here")
+        assert len(up.left_behind()) >= 4  # up, two commands, Valkey
+        up.process.kill()
+        up.process.wait()
+
+        assert up.nothing_left_behind()
+
+
+def test_a_server_that_dies_stops_the_rest(project: Path) -> None:
+    with running(project, {"web": f"echo at $REDIS_URL.; {QUIET}"}) as up:
+        url = up.wait_for(r"at redis://.*\.")[3:-1]
+        with redis.Redis.from_url(url) as client:
+            os.kill(client.info("server")["process_id"], signal.SIGKILL)
+
+        assert up.end() == 1
+        assert "the embedded Valkey ended by itself" in up.output
+
+
+@pytest.mark.parametrize("variable", ["PORT", "FLOWER_PORT"])
+def test_a_taken_port_is_named_before_anything_starts(project: Path, variable: str) -> None:
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        stranger.listen()
+        with running(project, {"web": "echo started"}, **{variable: str(stranger.getsockname()[1])}) as up:
+            assert up.end() == 1
+            assert re.search(rf"(?m)^{variable}: port \d+ cannot be used \(Address already in use\)", up.output)
+            assert "started" not in up.output
+
+
+def test_two_on_one_folder_do_not_share_a_file(project: Path) -> None:
+    with running(project, {"web": f"echo here; {QUIET}"}) as first:
+        first.wait_for(r"\| here")
+        first.log = first.log.rename(project / "first.log")
+        second = Up(project, PORT=free_port(), FLOWER_PORT=free_port())
+
+        assert second.end(30) == 1
+        assert "another Valkey is running" in second.output
+        assert first.stop() == 0
+
+
+def test_without_a_procfile_it_says_where_to_go(tmp_path: Path) -> None:
+    up = Up(tmp_path)
+
+    assert up.end() == 2
+    assert "no Procfile here" in up.output

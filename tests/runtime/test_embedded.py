@@ -1,0 +1,173 @@
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed, url_of_running
+
+PARENT = """
+import sys, time
+from pathlib import Path
+from runtime.embedded import EmbeddedValkey
+server = EmbeddedValkey(Path(sys.argv[1])).start()
+print(server.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
+    server = EmbeddedValkey(tmp_path / "a folder with spaces")
+    yield server
+    server.stop()
+
+
+def client_of(server: EmbeddedValkey) -> "redis.Redis":
+    return redis.Redis.from_url(server.url, decode_responses=True, socket_timeout=2)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/status")
+    return not (status.exists() and "\nState:\tZ" in status.read_text())
+
+
+def wait_until_gone(pid: int, seconds: float = 10) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not is_alive(pid):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_it_keeps_a_log_and_evicts_nothing(valkey: EmbeddedValkey) -> None:
+    valkey.start()
+
+    with client_of(valkey) as client:
+        settings = client.config_get("append*", "maxmemory-policy", "save", "bind")
+
+    assert settings["appendonly"] == "yes"
+    assert settings["appendfsync"] == "everysec"
+    assert settings["maxmemory-policy"] == "noeviction"
+    assert settings["save"] == ""
+    assert settings["bind"] == "127.0.0.1"
+
+
+def test_what_was_acknowledged_survives_a_kill(valkey: EmbeddedValkey) -> None:
+    valkey.start()
+    url = valkey.url
+    with client_of(valkey) as client:
+        client.set("word", "still here")
+
+    valkey.kill()
+    assert not valkey.running
+    valkey.restart()
+
+    assert valkey.url == url
+    with client_of(valkey) as client:
+        assert client.get("word") == "still here"
+
+
+def test_a_second_run_finds_the_data_on_the_same_port(valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    valkey.start()
+    with client_of(valkey) as client:
+        client.set("word", "kept")
+    port = valkey.port
+    valkey.stop()
+
+    with EmbeddedValkey(tmp_path / "a folder with spaces") as second, client_of(second) as client:
+        assert client.get("word") == "kept"
+        assert second.port == port
+
+
+def test_a_taken_port_is_passed_over(valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    valkey.start()
+    valkey.stop()
+
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", valkey.port))
+        stranger.listen()
+        with EmbeddedValkey(tmp_path / "a folder with spaces") as second:
+            assert second.port != stranger.getsockname()[1]
+
+
+def test_a_port_that_was_asked_for_and_is_taken_is_an_error_with_the_reason(tmp_path: Path) -> None:
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        stranger.listen()
+        server = EmbeddedValkey(tmp_path, port=stranger.getsockname()[1])
+
+        with pytest.raises(EmbeddedValkeyFailed, match="Address already in use"):
+            server.start()
+
+
+def test_another_server_on_the_port_is_not_taken_for_ours(valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    valkey.start()
+    other = EmbeddedValkey(tmp_path / "other", port=valkey.port)
+
+    with pytest.raises(EmbeddedValkeyFailed, match="Address already in use"):
+        other.start()
+
+
+def test_a_ruined_file_is_an_error_with_the_log(valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    valkey.start()
+    valkey.stop()
+    for part in (tmp_path / "a folder with spaces" / "appendonlydir").glob("*.incr.aof"):
+        part.write_bytes(b"no such format\r\n" * 20)
+
+    with pytest.raises(EmbeddedValkeyFailed, match=r"(?s)exit code 1.*Bad file format"):
+        valkey.start()
+
+
+def test_a_temporary_server_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    with EmbeddedValkey() as server:
+        pid = server.pid
+        assert list(tmp_path.iterdir())
+
+    assert not is_alive(pid)
+    assert not list(tmp_path.iterdir())
+
+
+def test_others_can_find_the_running_server(valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    directory = tmp_path / "a folder with spaces"
+    before = url_of_running(directory)
+    valkey.start()
+    during = url_of_running(directory)
+    valkey.stop()
+
+    assert before is None
+    assert during == valkey.url
+    assert url_of_running(directory) is None
+
+
+def test_the_terminals_ctrl_c_does_not_reach_it(valkey: EmbeddedValkey) -> None:
+    valkey.start()
+
+    assert os.getsid(valkey.pid) != os.getsid(0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel offers no such promise")
+def test_it_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert is_alive(pid)
+        parent.send_signal(signal.SIGKILL)
+        parent.wait(10)
+
+    assert wait_until_gone(pid)
+    with EmbeddedValkey(tmp_path):
+        pass  # and the folder is free again

@@ -1,0 +1,333 @@
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from bot.errors import NightshiftError
+from bot.messages import CustomerMessage, Event, Noted
+from runtime.redis import StoreUnavailable
+from tests.webhooks.support import SECRET, VERIFY_TOKEN, RememberingStore, instagram, make_settings, message, sign
+from webhooks.app import create_app
+from webhooks.endpoints import Limits
+
+pytestmark = pytest.mark.anyio
+
+HELLO = json.dumps(instagram(message("aWdf_1", text="Привет 🚀"))).encode()
+PATH = "/webhooks/meta"
+
+
+def client_of(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://receiver")
+
+
+async def post(client: httpx.AsyncClient, body: bytes = HELLO, **headers: str) -> httpx.Response:
+    return await client.post(PATH, content=body, headers=headers or sign(body))
+
+
+async def verify(client: httpx.AsyncClient, **changed: str | None) -> httpx.Response:
+    query = {"mode": "subscribe", "verify_token": VERIFY_TOKEN, "challenge": "1158201444", **changed}
+    return await client.get(PATH, params={f"hub.{key}": value for key, value in query.items() if value is not None})
+
+
+# GET.
+
+
+async def test_the_challenge_comes_back_as_plain_text(client: httpx.AsyncClient) -> None:
+    answer = await verify(client)
+
+    assert (answer.status_code, answer.text) == (200, "1158201444")
+    assert answer.headers["content-type"].startswith("text/plain")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"verify_token": "another"},
+        {"verify_token": ""},
+        {"verify_token": None},
+        {"verify_token": "токен"},
+        {"mode": "unsubscribe"},
+        {"mode": None},
+        {"challenge": None},
+        {"challenge": ""},
+        {"challenge": "<script>alert(1)</script>"},
+        {"challenge": "1\n2"},
+        {"challenge": "x" * 257},
+    ],
+)
+async def test_any_other_verification_is_refused(client: httpx.AsyncClient, changed: dict[str, str | None]) -> None:
+    answer = await verify(client, **changed)
+
+    assert (answer.status_code, answer.text) == (403, "Forbidden")
+
+
+@pytest.mark.parametrize("token", ["", None])
+async def test_an_empty_configured_token_matches_nothing(store: RememberingStore, token: str | None) -> None:
+    async with client_of(create_app(make_settings(verify_token=""), store)) as client:
+        answer = await verify(client, verify_token=token)
+
+    assert answer.status_code == 403
+
+
+async def test_verification_needs_no_redis(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    store.failure = StoreUnavailable("away")
+
+    assert (await verify(client)).status_code == 200
+
+
+# POST: what is stored.
+
+
+async def test_a_signed_message_is_stored_and_then_acknowledged(
+    client: httpx.AsyncClient, store: RememberingStore
+) -> None:
+    answer = await post(client)
+
+    assert (answer.status_code, answer.text) == (200, "EVENT_RECEIVED")
+    [event] = store.events
+    assert isinstance(event, CustomerMessage)
+    assert event.text == "Привет 🚀"
+
+
+async def test_a_whole_post_is_one_call(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    body = json.dumps(instagram(*(message(f"m{n}", text="x") for n in range(20)))).encode()
+
+    await post(client, body)
+
+    assert [len(call) for call in store.calls] == [20]
+
+
+async def test_nothing_to_store_does_not_touch_the_store(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    store.failure = StoreUnavailable("away")
+
+    assert (await post(client, b'{"object":"instagram","entry":[]}')).status_code == 200
+
+
+@pytest.mark.parametrize("body", [b"", b"not json", b"[[", b"\xff\xfe", b"[" * 100_000, b"17", b'"x"', b"null"])
+async def test_a_signed_body_that_makes_no_sense_is_accepted_and_counted(
+    client: httpx.AsyncClient, store: RememberingStore, body: bytes
+) -> None:
+    answer = await post(client, body)
+
+    assert answer.status_code == 200
+    assert set(store.events) == {Noted("unparsable")}
+
+
+async def test_a_body_in_chunks_is_one_body(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for start in range(0, len(HELLO), 7):
+            yield HELLO[start : start + 7]
+
+    answer = await client.post(PATH, content=chunks(), headers=sign(HELLO))
+
+    assert answer.status_code == 200
+    assert len(store.events) == 1
+
+
+async def test_a_batch_of_a_thousand_is_acknowledged_within_a_second(
+    client: httpx.AsyncClient, store: RememberingStore
+) -> None:
+    body = json.dumps(instagram(*(message(f"m{n}", text="я" * 200) for n in range(1000)))).encode()
+
+    started = time.monotonic()
+    answer = await post(client, body)
+
+    assert answer.status_code == 200
+    assert time.monotonic() - started < 1
+    assert len(store.events) == 1000
+    assert len(body) > Limits().inline_bytes
+
+
+async def test_a_time_in_the_future_becomes_the_time_of_receipt(store: RememberingStore) -> None:
+    async with client_of(create_app(make_settings(), store, clock_ms=lambda: 1_700_000_000_000)) as client:
+        await post(client)
+
+    [event] = store.events
+    assert isinstance(event, CustomerMessage)
+    assert event.at_ms == 1_700_000_000_000
+
+
+# POST: what is refused.
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"X-Hub-Signature-256": ""},
+        {"X-Hub-Signature-256": "sha256=00"},
+        {"X-Hub-Signature": "sha1=a173ad320ed4e5448cdb342078fcd4d015415856"},
+        sign(HELLO, "another secret"),
+        sign(HELLO + b" "),
+    ],
+)
+async def test_an_unsigned_body_is_forbidden_and_does_nothing(
+    client: httpx.AsyncClient, store: RememberingStore, headers: dict[str, str]
+) -> None:
+    answer = await client.post(PATH, content=HELLO, headers=headers)
+
+    assert answer.status_code == 403
+    assert store.calls == []
+
+
+async def test_any_configured_secret_signs(store: RememberingStore) -> None:
+    async with client_of(create_app(make_settings(secrets=f"first, {SECRET} ,"), store)) as client:
+        assert (await post(client)).status_code == 200
+        assert (await post(client, HELLO, **sign(HELLO, "first"))).status_code == 200
+        assert (await post(client, HELLO, **sign(HELLO, ""))).status_code == 403
+
+
+@pytest.mark.parametrize("secrets", ["", " , "])
+async def test_without_a_secret_there_is_no_endpoint(store: RememberingStore, secrets: str) -> None:
+    async with client_of(create_app(make_settings(secrets=secrets), store)) as client:
+        answer = await post(client, HELLO, **sign(HELLO, ""))
+
+    assert answer.status_code == 403
+    assert store.calls == []
+
+
+async def test_a_body_over_the_cap_is_refused_unread(store: RememberingStore) -> None:
+    async def no_more() -> Any:
+        pytest.fail("the body was read")
+
+    sent: list[Any] = []
+
+    async def keep(event: Any) -> None:
+        sent.append(event)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": PATH,
+        "headers": [(b"content-length", str(8 * 1024 * 1024 + 1).encode())],
+    }
+    await create_app(make_settings(), store)(scope, no_more, keep)
+
+    assert sent[0]["status"] == 413
+    assert (b"connection", b"close") in sent[0]["headers"]
+
+
+async def test_a_body_that_grows_past_the_cap_is_left(store: RememberingStore) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield b"x" * 600
+        pytest.fail("read on")
+
+    async with client_of(create_app(make_settings(), store, limits=Limits(body_bytes=1000))) as client:
+        assert (await client.post(PATH, content=endless(), headers=sign(b""))).status_code == 413
+        assert (await post(client, b"x" * 1001)).status_code == 413
+        assert (await post(client, b"x" * 1000)).status_code == 200
+
+
+async def test_a_slow_body_is_given_up(store: RememberingStore) -> None:
+    async def stuck() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    async with client_of(create_app(make_settings(), store, limits=Limits(body_seconds=0.05))) as client:
+        answer = await client.post(PATH, content=stuck(), headers=sign(HELLO))
+
+    assert answer.status_code == 408
+
+
+async def test_a_client_that_leaves_gets_no_answer(store: RememberingStore) -> None:
+    messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def keep(event: Any) -> None:
+        sent.append(event)
+
+    app = create_app(make_settings(), store)
+    await app({"type": "http", "method": "POST", "path": PATH, "headers": []}, receive, keep)
+
+    assert sent == []
+    assert store.calls == []
+
+
+# POST: nothing is acknowledged that is not stored.
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("away"), NightshiftError("a bug"), RuntimeError("a worse bug")])
+async def test_what_cannot_be_stored_is_asked_for_again(
+    client: httpx.AsyncClient, store: RememberingStore, failure: Exception
+) -> None:
+    store.failure = failure
+
+    answer = await post(client)
+
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) > 0
+
+
+class FrozenStore(RememberingStore):
+    async def receive(self, events: Sequence[Event]) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_frozen_store_is_a_503_within_two_seconds() -> None:
+    async with client_of(create_app(make_settings(), FrozenStore())) as client:
+        started = time.monotonic()
+        answer = await post(client)
+
+    assert answer.status_code == 503
+    assert time.monotonic() - started < 2
+
+
+async def test_the_store_is_asked_again_once_it_is_back(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    store.failure = StoreUnavailable("away")
+    await post(client)
+    store.failure = None
+
+    assert (await post(client)).status_code == 200
+    assert len(store.events) == 1
+
+
+# What is not here.
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/webhooks/telegram"),
+        ("POST", "/privacy/deletion"),
+        ("POST", "/privacy/deauthorize"),
+        ("GET", "/privacy/deletion/abc"),
+        ("GET", "/"),
+        ("POST", "/webhooks"),
+    ],
+)
+async def test_a_feature_that_is_not_there_is_not_found(client: httpx.AsyncClient, method: str, path: str) -> None:
+    assert (await client.request(method, path)).status_code == 404
+
+
+async def test_other_methods_are_not_allowed(client: httpx.AsyncClient) -> None:
+    assert (await client.put(PATH, content=HELLO, headers=sign(HELLO))).status_code == 405
+
+
+async def test_a_trailing_slash_loses_no_webhook(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    answer = await client.post(PATH + "/", content=HELLO, headers=sign(HELLO))
+
+    assert answer.status_code == 200
+    assert len(store.events) == 1
+
+
+async def test_nothing_of_a_customer_is_logged(
+    client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret_words = "my-secret-words"
+    strange = instagram(message("a", text=secret_words), {"message": secret_words}, {secret_words: 1})
+    for body in (json.dumps(strange).encode(), f'{{"{secret_words}'.encode()):
+        await post(client, body)
+        await post(client, body, **sign(HELLO))
+
+    logged = caplog.text + "".join(capsys.readouterr())
+    assert "unparsable" in logged
+    assert secret_words not in logged
+    assert SECRET not in logged

@@ -1,0 +1,77 @@
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from runtime.redis import StoreUnavailable
+from tests.webhooks.support import RememberingStore, make_settings
+from webhooks.app import create_app
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_live_says_only_that_the_process_runs(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    store.failure = StoreUnavailable("away")
+
+    assert (await client.get("/health/live")).status_code == 200
+
+
+async def test_ready_means_that_a_webhook_could_be_stored(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    assert (await client.get("/health/ready")).status_code == 200
+
+    store.is_writable = False
+    assert (await client.get("/health/ready")).status_code == 503
+
+    store.failure = StoreUnavailable("away")
+    assert (await client.get("/health/ready")).status_code == 503
+
+
+async def test_system_tells_the_report(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    answer = await client.get("/health/system")
+
+    assert (answer.status_code, answer.json()) == (200, store.health)
+
+
+async def test_system_is_unwell_when_the_report_is(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    store.health = {**store.health, "ok": False, "workers": 0}
+
+    answer = await client.get("/health/system")
+
+    assert (answer.status_code, answer.json()["workers"]) == (503, 0)
+
+
+async def test_system_without_redis_keeps_its_shape(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    store.failure = StoreUnavailable("away")
+
+    answer = await client.get("/health/system")
+
+    assert answer.status_code == 503
+    assert answer.json() == {
+        "ok": False,
+        "redis": False,
+        "dispatcher": None,
+        "workers": 0,
+        "beat": None,
+        "open": None,
+        "oldest_open_seconds": None,
+    }
+
+
+class FrozenStore(RememberingStore):
+    async def writable(self) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    async def system_health(self) -> Mapping[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+
+async def test_a_frozen_redis_is_told_in_time() -> None:
+    transport = httpx.ASGITransport(create_app(make_settings(), FrozenStore()))
+    async with httpx.AsyncClient(transport=transport, base_url="http://receiver") as client, asyncio.timeout(4):
+        answers = await asyncio.gather(client.get("/health/ready"), client.get("/health/system"))
+
+    assert [answer.status_code for answer in answers] == [503, 503]

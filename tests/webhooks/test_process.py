@@ -1,0 +1,107 @@
+"""The receiver as a process of its own, over real sockets, with a Redis that is not there."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.webhooks.support import SECRET, VERIFY_TOKEN, instagram, message, sign
+
+ROOT = Path(__file__).parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def environment(**changed: str) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "REDIS_URL": f"redis://127.0.0.1:{free_port()}/0",
+        "META_APP_SECRETS": SECRET,
+        "META_VERIFY_TOKEN": VERIFY_TOKEN,
+        "NIGHTSHIFT_CONFIG": str(ROOT / "nightshift.toml"),
+        **changed,
+    }
+
+
+def start(**changed: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "webhooks"],
+        cwd=ROOT,
+        env=environment(**changed),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def receiver() -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    port = free_port()
+    process = start(PORT=str(port))
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as client:
+            deadline = time.monotonic() + 30
+            while True:
+                try:
+                    client.get("/health/live")
+                    break
+                except httpx.TransportError:
+                    assert process.poll() is None
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
+            yield process, client
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_without_redis_it_verifies_refuses_and_stops_in_order(
+    receiver: tuple[subprocess.Popen[str], httpx.Client],
+) -> None:
+    process, client = receiver
+    body = httpx.Request("POST", "http://x", json=instagram(message(text="hi"))).content
+    query = {"hub.mode": "subscribe", "hub.verify_token": VERIFY_TOKEN, "hub.challenge": "42"}
+
+    verified = client.get("/webhooks/meta", params=query)
+    stored = client.post("/webhooks/meta", content=body, headers=sign(body))
+    unsigned = client.post("/webhooks/meta", content=body)
+    oversized = client.post("/webhooks/meta", content=b"x" * (9 * 1024 * 1024), headers=sign(b""))
+    health = [client.get(f"/health/{kind}").status_code for kind in ("live", "ready", "system")]
+    process.send_signal(signal.SIGTERM)
+
+    assert (verified.status_code, verified.text) == (200, "42")
+    assert (stored.status_code, unsigned.status_code, oversized.status_code) == (503, 403, 413)
+    assert health == [200, 503, 503]
+    assert process.wait(timeout=20) == 0
+
+
+def test_a_wrong_environment_is_exit_code_2_and_says_why() -> None:
+    process = start(NIGHTSHIFT_CONFIG="/nowhere/nightshift.toml", REDIS_URL="")
+    _, errors = process.communicate(timeout=30)
+
+    assert process.returncode == 2
+    assert "NIGHTSHIFT_CONFIG" in errors
+    assert "REDIS_URL" in errors
+    assert "Traceback" not in errors
+
+
+def test_a_taken_port_is_exit_code_1() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        process = start(PORT=str(taken.getsockname()[1]))
+        process.communicate(timeout=30)
+
+    assert process.returncode == 1

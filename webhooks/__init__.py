@@ -1,0 +1,1 @@
+"""The door that hears: the receiver, and the dispatcher beside it."""

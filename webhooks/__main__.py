@@ -1,0 +1,56 @@
+"""`python -m webhooks`: the receiver process (`web` in the Procfile)."""
+
+import signal
+import sys
+from types import FrameType
+
+import uvicorn
+
+from runtime.logging import configure_logging, get_logger
+from runtime.sentry import init_sentry
+from runtime.settings import SettingsInvalid, load_settings
+from webhooks.app import open_app
+
+log = get_logger(__name__)
+
+
+def main() -> int:
+    """0 after an orderly stop, 1 when the server could not start, 2 for a wrong environment."""
+    try:
+        settings = load_settings()
+    except SettingsInvalid as exc:
+        sys.stderr.write(f"{exc}\n")
+        return 2
+    configure_logging("web", settings)
+    init_sentry("web", settings)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            open_app(settings),
+            host="0.0.0.0",  # noqa: S104 - a container's address is not known beforehand; the proxy in front decides
+            port=settings.env.port,
+            loop="uvloop",
+            http="httptools",
+            lifespan="on",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_keep_alive=75,  # longer than the 60 s of common proxies, or they race our closing
+            timeout_graceful_shutdown=10,
+        )
+    )
+    # uvicorn raises the signal that stopped it once more when all is done, which would end an orderly stop as a death.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _already_stopped)
+    try:
+        server.run()
+    except SystemExit:  # uvicorn's own way out when the port is taken or the start failed
+        return 1
+    return 0 if server.started else 1
+
+
+def _already_stopped(_number: int, _frame: FrameType | None) -> None:
+    log.info("receiver_stopped")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Puts the receiver together: one ASGI application from settings and a store."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from runtime.clock import now_ms
+from runtime.inbox import open_inbox
+from runtime.logging import get_logger
+from runtime.settings import Settings
+from webhooks.accounts import Accounts
+from webhooks.endpoints import EventStore, Limits, Verification, WebhookEndpoint
+from webhooks.health import HealthEndpoints, HealthStore
+from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
+
+log = get_logger(__name__)
+
+WEBHOOK_PATH = "/webhooks/meta"
+
+
+class Store(EventStore, HealthStore, MetricsStore, Protocol):
+    """All that the receiver asks of Redis."""
+
+
+def create_app(
+    settings: Settings,
+    store: Store,
+    *,
+    close: Callable[[], Awaitable[None]] | None = None,
+    limits: Limits | None = None,
+    clock_ms: Callable[[], int] = now_ms,
+) -> ASGIApp:
+    """The application; `close` is awaited when the server stops."""
+    metrics = ReceiverMetrics()
+    webhook = WebhookEndpoint(
+        secrets=settings.env.app_secrets,
+        accounts=Accounts(settings.config.accounts),
+        store=store,
+        metrics=metrics,
+        limits=limits,
+        clock_ms=clock_ms,
+    )
+    verification = Verification(settings.env.meta_verify_token.get_secret_value())
+    health = HealthEndpoints(store)
+
+    @asynccontextmanager
+    async def lifespan(_site: Starlette) -> AsyncIterator[None]:
+        _say_what_is_missing(settings)
+        try:
+            yield
+        finally:
+            if close is not None:
+                await close()
+
+    site = Starlette(
+        routes=[
+            Route(WEBHOOK_PATH, verification.answer, methods=["GET"]),
+            Route("/health/live", health.live, methods=["GET"]),
+            Route("/health/ready", health.ready, methods=["GET"]),
+            Route("/health/system", health.system, methods=["GET"]),
+            Route("/metrics", MetricsEndpoint(metrics, store).show, methods=["GET"]),
+        ],
+        lifespan=lifespan,
+    )
+
+    async def receiver(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].rstrip("/") == WEBHOOK_PATH:
+            await webhook(scope, receive, send)
+        else:
+            await site(scope, receive, send)
+
+    return receiver
+
+
+def open_app(settings: Settings) -> ASGIApp:
+    """The application over the real inbox, which it closes when the server stops."""
+    inbox = open_inbox(settings, role="receiver")
+    return create_app(settings, inbox, close=inbox.aclose)
+
+
+def _say_what_is_missing(settings: Settings) -> None:
+    for warning in settings.warnings:
+        log.warning("setting_doubtful", warning=warning)
+    if not settings.env.app_secrets:
+        log.error("webhooks_refused", reason="META_APP_SECRETS is missing: every POST is answered with 403")
+    if not settings.env.meta_verify_token.get_secret_value():
+        log.warning("verification_refused", reason="META_VERIFY_TOKEN is missing: Meta cannot confirm the address")
+    if not settings.config.accounts:
+        log.error("no_accounts", reason="no [[accounts]] in the configuration: every message is unknown")

@@ -1,0 +1,129 @@
+"""`python -m webhooks.dispatcher`: hands what is due to Celery. Any number may run; the pop is atomic.
+
+Publishing blocks, for ever on a frozen broker, so it happens in a thread of its own with a time limit, and a poke that
+was not published costs nothing but its redo time: the conversation is still in `due`.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+
+from celery import Celery
+from kombu import Producer
+from kombu.exceptions import OperationalError
+
+from runtime import queue
+from runtime.health import SystemHealth
+from runtime.heartbeat import beat_for_ever
+from runtime.logging import configure_logging, get_logger
+from runtime.redis import StoreUnavailable, connect
+from runtime.schedule import ALERT_REDO_SECONDS, REDO_SECONDS, Due, Schedule
+from runtime.scripts import Scripts
+from runtime.sentry import init_sentry
+from runtime.settings import Settings, SettingsInvalid, load_settings
+
+BATCH = 100
+QUOTA = 500  # conversations handed out and not yet claimed: a backlog waits in `due`, not in Celery
+LONGEST_SLEEP_SECONDS = 5.0
+PUBLISH_SECONDS = 5.0
+
+log = get_logger(__name__)
+
+
+class Dispatcher:
+    def __init__(self, schedule: Schedule, health: SystemHealth, celery: Celery) -> None:
+        self._schedule = schedule
+        self._health = health
+        self._celery = celery
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Until `stop`; an outage of Redis or of the broker is waited out, and said once."""
+        beating = asyncio.create_task(beat_for_ever(self._health, "dispatcher"))
+        stopping = asyncio.create_task(self._stopping.wait())
+        trouble = 0
+        try:
+            while not self._stopping.is_set():
+                round_ = asyncio.create_task(self._round())
+                await asyncio.wait({round_, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if not round_.done():
+                    round_.cancel()
+                    await asyncio.wait({round_})
+                    break
+                error = round_.exception()
+                if error is None:
+                    if trouble:
+                        log.info("dispatcher_recovered", failed_rounds=trouble)
+                    trouble = 0
+                    continue
+                if not isinstance(error, StoreUnavailable | OperationalError | TimeoutError | OSError):
+                    raise error
+                if not trouble:
+                    log.error("dispatcher_blocked", error=type(error).__name__, reason=str(error)[:200])
+                trouble += 1
+                await asyncio.wait({stopping}, timeout=min(0.2 * trouble, 2.0))
+        finally:
+            beating.cancel()
+            stopping.cancel()
+
+    async def _round(self) -> None:
+        due = await self._schedule.pop_due(limit=BATCH, quota=QUOTA)
+        if due.conversation_ids or due.alert_ids:
+            async with asyncio.timeout(PUBLISH_SECONDS):
+                await asyncio.to_thread(self._publish, due)
+        elif due.next_in_seconds is None or due.next_in_seconds > 0:
+            wait = LONGEST_SLEEP_SECONDS if due.next_in_seconds is None else due.next_in_seconds
+            await self._schedule.wait(min(wait, LONGEST_SLEEP_SECONDS))
+        else:  # something is due, but the quota is used up: the workers are behind
+            await asyncio.sleep(0.05)
+
+    def _publish(self, due: Due) -> None:
+        with self._celery.producer_pool.acquire(block=True, timeout=PUBLISH_SECONDS) as producer:
+            self._send(producer, queue.ANSWER, due.conversation_ids, REDO_SECONDS)
+            self._send(producer, queue.ALERT, due.alert_ids, ALERT_REDO_SECONDS)
+
+    def _send(self, producer: Producer, task: str, ids: Sequence[str], expires_seconds: float) -> None:
+        for member in ids:
+            self._celery.send_task(task, args=[member], producer=producer, expires=expires_seconds, retry=False)
+
+
+async def _main(settings: Settings) -> None:
+    client = connect(
+        settings.env.redis_url,
+        max_connections=4,
+        timeout_seconds=LONGEST_SLEEP_SECONDS + 3,
+        client_name="nightshift-dispatcher",
+    )
+    scripts = Scripts(client)
+    dispatcher = Dispatcher(Schedule(scripts), SystemHealth(scripts, settings), queue.make_celery(settings))
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, dispatcher.stop)
+    log.info("dispatcher_started")
+    try:
+        await dispatcher.run()
+    finally:
+        await client.aclose()
+        log.info("dispatcher_stopped")
+
+
+def main() -> int:
+    try:
+        settings = load_settings()
+    except SettingsInvalid as exc:
+        print(exc, file=sys.stderr)  # noqa: T201 - there is no logging without settings
+        return 2
+    configure_logging("dispatcher", settings)
+    init_sentry("dispatcher", settings)
+    for warning in settings.warnings:
+        log.warning("setting", detail=warning)
+    asyncio.run(_main(settings))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+"""/webhooks/meta: Meta's check that the address is ours, and the POST that must store before it says yes."""
+
+import asyncio
+import hmac
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from bot.messages import Event, Noted
+from runtime.clock import monotonic, now_ms
+from runtime.logging import get_logger
+from runtime.redis import StoreUnavailable
+from webhooks.accounts import Accounts
+from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, read_body
+from webhooks.metrics import ReceiverMetrics
+from webhooks.payloads import BodyUnreadable, parse_body
+from webhooks.signature import is_signed
+from webhooks.throttle import Throttle
+from webhooks.translate import translate
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
+
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_LOG_AGAIN_SECONDS = 30.0
+# Signed and accepted, but somebody may want to know.
+_WORTH_A_LINE = frozenset(
+    {
+        "unparsable",
+        "unknown_object",
+        "unknown_account",
+        "unknown_change",
+        "unknown",
+        "changed_fields",
+        "no_customer",
+        "ghost_edit",
+        "test_event",
+    }
+)
+
+
+class EventStore(Protocol):
+    async def receive(self, events: Sequence[Event]) -> None:
+        """Return when all of `events` are stored; raise `StoreUnavailable` when they are not."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`body_bytes`: a legal batch of 1000 can reach 3 MiB. `store_seconds`: Meta waits 5 s, and must hear a no in time.
+
+    Bodies over `inline_bytes` are checked and parsed in a thread, so that they do not hold up the small ones.
+    """
+
+    body_bytes: int = 8 * 1024 * 1024
+    body_seconds: float = 10.0
+    store_seconds: float = 1.5
+    inline_bytes: int = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+    async def send(self, send: Send) -> None:
+        headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(self.body)).encode()), *self.headers]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+_CLOSE = ((b"connection", b"close"),)
+_RECEIVED = _Answer(200, b"EVENT_RECEIVED")
+_FORBIDDEN = _Answer(403, b"Forbidden")
+_TOO_SLOW = _Answer(408, b"Request Timeout", _CLOSE)
+_TOO_LARGE = _Answer(413, b"Content Too Large", _CLOSE)
+_UNAVAILABLE = _Answer(503, b"Service Unavailable", ((b"retry-after", b"5"),))
+
+
+class Verification:
+    """GET: answers Meta's challenge to whoever knows our token. Needs neither Redis nor a worker."""
+
+    def __init__(self, verify_token: str) -> None:
+        self._token = _bytes(verify_token)
+
+    async def answer(self, request: Request) -> Response:
+        query = request.query_params
+        known = hmac.compare_digest(_bytes(query.get("hub.verify_token", "")), self._token) and bool(self._token)
+        challenge = query.get("hub.challenge", "")
+        # Sending back whatever was asked for would be a way to put markup on our address.
+        if query.get("hub.mode") == "subscribe" and known and _CHALLENGE.fullmatch(challenge):
+            log.info("webhook_verified")
+            return PlainTextResponse(challenge, headers={"X-Content-Type-Options": "nosniff"})
+        if not self._token:
+            log.warning("webhook_verification_refused", reason="META_VERIFY_TOKEN is missing")
+        else:
+            log.warning("webhook_verification_refused", reason="mode, token or challenge does not match")
+        return PlainTextResponse("Forbidden", status_code=403)
+
+
+class WebhookEndpoint:
+    """POST, as a bare ASGI application: it is the one hot route, and a framework costs more than all it does."""
+
+    def __init__(
+        self,
+        *,
+        secrets: Sequence[str],
+        accounts: Accounts,
+        store: EventStore,
+        metrics: ReceiverMetrics,
+        limits: Limits | None = None,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._secrets = tuple(_bytes(secret) for secret in secrets if secret)
+        self._accounts = accounts
+        self._store = store
+        self._metrics = metrics
+        self._limits = limits or Limits()
+        self._clock_ms = clock_ms
+        self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = monotonic()
+        try:
+            answer = await self._answer(scope, receive)
+        except ClientGone:
+            self._metrics.posted("client_gone", monotonic() - started)
+            return
+        self._metrics.posted(str(answer.status), monotonic() - started)
+        await answer.send(send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> _Answer:
+        if not self._secrets:
+            self._warn("webhook_refused", reason="META_APP_SECRETS is missing")
+            return _FORBIDDEN
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        limits = self._limits
+        try:
+            body = await read_body(receive, headers, limit_bytes=limits.body_bytes, timeout_seconds=limits.body_seconds)
+        except BodyTooLarge:
+            self._warn("webhook_refused", reason="body too large")
+            return _TOO_LARGE
+        except BodyTooSlow:
+            self._warn("webhook_refused", reason="body too slow")
+            return _TOO_SLOW
+        received_ms = self._clock_ms()
+        signature = headers.get(b"x-hub-signature-256")
+        if not await self._run(body, lambda: is_signed(body, signature, self._secrets)):
+            self._warn("webhook_refused", reason="signature does not match")
+            return _FORBIDDEN
+        events = await self._run(body, lambda: self._events(body, received_ms))
+        return await self._stored(events)
+
+    def _events(self, body: bytes, received_ms: int) -> list[Event]:
+        """What is signed is never refused for what it says: Meta would only send the same again, and then give up."""
+        try:
+            return translate(parse_body(body), self._accounts, received_ms)
+        except BodyUnreadable:
+            return [Noted("unparsable")]
+        except Exception:
+            log.exception("webhook_body_untranslated", size_bytes=len(body))
+            return [Noted("unparsable")]
+
+    async def _stored(self, events: list[Event]) -> _Answer:
+        self._tell(events)
+        if not events:
+            return _RECEIVED
+        try:
+            async with asyncio.timeout(self._limits.store_seconds):
+                await self._store.receive(events)
+        except (StoreUnavailable, TimeoutError) as exc:
+            self._warn("webhook_not_stored", reason=type(exc).__name__)
+            return _UNAVAILABLE
+        except Exception:
+            # Whatever it was, nothing is acknowledged that is not stored.
+            log.exception("webhook_not_stored", events=len(events))
+            return _UNAVAILABLE
+        self._metrics.translated(events)
+        return _RECEIVED
+
+    async def _run(self, body: bytes, work: Callable[[], T]) -> T:
+        return work() if len(body) <= self._limits.inline_bytes else await asyncio.to_thread(work)
+
+    def _tell(self, events: list[Event]) -> None:
+        for event in events:
+            if not isinstance(event, Noted):
+                continue
+            if event.kind == "policy_enforcement":
+                log.error("policy_enforcement", account_id=event.account_id)
+            elif event.kind in _WORTH_A_LINE:
+                self._warn("webhook_event_noted", reason=event.kind, account_id=event.account_id)
+
+    def _warn(self, event: str, *, reason: str, account_id: str = "") -> None:
+        held_back = self._throttle.passes((event, reason, account_id))
+        if held_back is not None:
+            log.warning(event, reason=reason, account_id=account_id, held_back=held_back)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,86 @@
+"""A parsed webhook body as a list of events: every item becomes exactly one, and none can spoil the others."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bot.messages import Channel, Event, Noted
+from runtime.logging import get_logger
+from webhooks.accounts import Accounts
+from webhooks.items import Entry, event_of
+from webhooks.payloads import as_id, as_list, as_text
+
+log = get_logger(__name__)
+
+_CHANNELS = {"page": Channel.MESSENGER, "instagram": Channel.INSTAGRAM}
+_COMMENT_FIELDS = {"comments": "comment", "live_comments": "comment", "mentions": "mention", "feed": "feed"}
+# What a `changes` value of a messaging field holds; the dashboard's "Test" button sends messages this way.
+_ITEM_KEYS = ("message", "postback", "message_edit", "reaction", "read", "referral", "optin")
+
+
+def translate(payload: object, accounts: Accounts, received_ms: int) -> list[Event]:
+    """`payload` is what `parse_body` gave; `received_ms` stands in for times that are missing or absurd."""
+    events: list[Event] = []
+    for body in payload if isinstance(payload, list) else [payload]:
+        if not isinstance(body, dict):
+            events.append(Noted("unparsable"))
+            continue
+        channel = _CHANNELS.get(as_text(body.get("object")))
+        if channel is None:
+            events.append(Noted("unknown_object"))
+            continue
+        for raw in as_list(body.get("entry")):
+            if isinstance(raw, dict):
+                entry = Entry(channel, as_id(raw.get("id")), raw.get("time"), accounts, received_ms)
+                events += _entry_events(raw, entry)
+            else:
+                events.append(Noted("unparsable"))
+    return events
+
+
+def _entry_events(raw: Mapping[str, Any], entry: Entry) -> Iterator[Event]:
+    """`messaging` before `standby`: where a message stands in both, the one that wants an answer comes first."""
+    empty = True
+    for item in as_list(raw.get("messaging")):
+        empty = False
+        yield _isolated(event_of, item, entry)
+    if raw.get("standby"):
+        listening = replace(entry, standby=True)
+        for item in as_list(raw["standby"]):
+            empty = False
+            yield _isolated(event_of, item, listening)
+    # One sample of Meta's puts field and value straight into the entry.
+    for change in as_list(raw.get("changes")) or ([raw] if raw.get("field") else []):
+        empty = False
+        yield _isolated(_change, change, entry)
+    if empty:
+        yield Noted("changed_fields" if raw.get("changed_fields") else "empty_entry", entry.id or "")
+
+
+def _isolated(read: Callable[[Mapping[str, Any], Entry], Event], item: object, entry: Entry) -> Event:
+    """What one item means; whatever goes wrong with it stays with it."""
+    if not isinstance(item, dict):
+        return Noted("unparsable", entry.id or "")
+    try:
+        return read(item, entry)
+    except Exception as exc:  # noqa: BLE001 - up to a thousand other messages are in the same body
+        # The message of the exception may quote the customer, so only its kind and place are told.
+        where = exc.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else ""
+        log.warning("webhook_item_unparsable", error=type(exc).__name__, place=place, entry_id=entry.id)
+        return Noted("unparsable", entry.id or "")
+
+
+def _change(change: Mapping[str, Any], entry: Entry) -> Event:
+    field, value = as_text(change.get("field")), change.get("value")
+    if isinstance(value, dict) and field not in _COMMENT_FIELDS and any(key in value for key in _ITEM_KEYS):
+        return event_of(value, replace(entry, standby=True) if field == "standby" else entry)
+    account_id = entry.accounts.find(entry.channel, entry.id)
+    if account_id is None:
+        return Noted("test_event" if entry.id == "0" else "unknown_account", entry.id or "")
+    kind = _COMMENT_FIELDS.get(field, "unknown_change")
+    if kind == "feed" and isinstance(value, dict) and value.get("item") == "comment":
+        kind = "comment"
+    return Noted(kind, account_id)

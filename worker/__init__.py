@@ -1,0 +1,1 @@
+"""The door that acts: Celery tasks, the turn, the agent."""

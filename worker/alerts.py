@@ -1,0 +1,102 @@
+"""Delivers one alert from the outbox. It stays there until Telegram has it, and the log says it too."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.alerting import Surroundings, alert_backoff_seconds, render_alert
+from bot.errors import NightshiftError, OutcomeUnknown
+from bot.messages import Channel
+from clients.telegram import AlertRefused, TelegramAlerts
+from runtime.clock import local
+from runtime.logging import get_logger
+from worker.house import House
+
+log = get_logger(__name__)
+
+UNCONFIGURED_RETRY_SECONDS = 3600.0
+
+
+async def deliver_alert(house: House, alert_id: str) -> str:
+    """ "sent", "updated", "closed", "waits", or "gone" when somebody else has closed it."""
+    body = await house.outbox.load(alert_id)
+    if body is None:
+        await house.outbox.close(alert_id, shown=0)
+        return "gone"
+    count, tries = int(body.get("count", 1)), int(body.get("tries", 0))
+    if body.get("delivered") == count:
+        return "closed" if await house.outbox.close(alert_id, shown=count) else "changed"
+    if house.telegram is None:
+        log.error(
+            "alert_without_telegram", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation")
+        )
+        await house.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=UNCONFIGURED_RETRY_SECONDS)
+        return "waits: telegram is not configured"
+    html = render_alert(body, house.words, await _surroundings(house, body))
+    try:
+        message_id, word = await _send_or_update(house.telegram, html, str(body.get("message_id") or ""))
+    except NightshiftError as exc:
+        # A doubled alert does less harm than a lost one, so an unknown outcome is tried again too.
+        wish = getattr(exc, "retry_after_seconds", None)
+        wait = alert_backoff_seconds(tries + (2 if isinstance(exc, OutcomeUnknown) else 0), wish)
+        log.error(
+            "alert_not_delivered",
+            alert=alert_id,
+            rule=body.get("rule"),
+            conversation=body.get("conversation"),
+            error=type(exc).__name__,
+            reason=str(exc),
+            again_in_seconds=wait,
+        )
+        await house.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=wait)
+        return "waits: telegram failed"
+    await house.outbox.delivered(alert_id, shown=count, message_id=message_id)
+    return word
+
+
+async def _send_or_update(telegram: TelegramAlerts, html: str, message_id: str) -> tuple[str, str]:
+    """An incident that goes on changes its own message; should that be impossible, it gets a new one."""
+    if message_id:
+        try:
+            await telegram.edit(message_id, html)
+        except AlertRefused:
+            log.info("alert_sent_anew")
+        else:
+            return message_id, "updated"
+    return await telegram.send(html), "sent"
+
+
+async def _surroundings(house: House, body: Mapping[str, Any]) -> Surroundings:
+    config = house.settings.config
+    zone = config.business.timezone
+    channel, account_id = str(body.get("channel", "")), str(body.get("account", ""))
+    account = house.settings.account(channel, account_id)
+    username = name = ""
+    if account and body.get("conversation") and config.alerts.show_name:
+        username, name = await _who(house, account, str(body["conversation"]))
+    link = ""
+    if username and channel == Channel.INSTAGRAM:
+        link = f"https://www.instagram.com/{username}/"
+    elif account and (account.page_id or channel == Channel.MESSENGER):
+        # Meta documents no link to one conversation; this opens the inbox of the Page.
+        link = f"https://business.facebook.com/latest/inbox/all?asset_id={account.page_id or account.id}"
+    last = int(body.get("last_message_at") or 0)
+    return Surroundings(
+        now=local(house.now_ms(), zone),
+        last_message_at=local(last, zone) if last else None,
+        account_name=f"{config.business.name}, {channel} {account_id}" if account_id else config.business.name,
+        customer=f"@{username}" if username else name,
+        link=link,
+    )
+
+
+async def _who(house: House, account: Any, conversation_id: str) -> tuple[str, str]:
+    """The public @username or the first name; the alert does not wait for it longer than a moment."""
+    customer_id = await house.conversations.customer_of(conversation_id)
+    if not customer_id:
+        return "", ""
+    try:
+        profile = await house.graph(account, patience_seconds=3.0).fetch_profile(customer_id)
+    except NightshiftError as exc:
+        log.info("profile_unknown", conversation=conversation_id, error=type(exc).__name__)
+        return "", ""
+    return profile.username, profile.name.split(" ")[0] if profile.name else ""

@@ -1,0 +1,229 @@
+"""From a plan to the customer: part by part, each one written down before and after, none of them guessed."""
+
+import asyncio
+import random
+from collections.abc import Coroutine
+
+from bot.conversation import Conversation, HistoryLine, Part, PartState, Plan, PlanMeta
+from bot.delivery import MARGIN_MS, WINDOW_MS
+from bot.errors import NightshiftError
+from bot.outcome import Deferral, Outcome, SilenceReason
+from bot.retry import Expire, HandOver, ParkAccount, RetryAfter, Settle, Undeliverable, plan_retry
+from clients.graph_errors import failure_of
+from runtime.conversations import Incident, Lease
+from runtime.inbox import METADATA_PREFIX
+from runtime.logging import get_logger
+from runtime.settings import Account
+from worker.house import House
+from worker.incidents import incident
+from worker.settling import Settlement, look_up
+
+log = get_logger(__name__)
+
+SEND_MARGIN_SECONDS = 11.0  # a send may take this long (GraphAPI's limit and a little): it must end within the lease
+RECORD_SECONDS = 5.0
+
+
+class Delivery:
+    def __init__(self, house: House, lease: Lease, account: Account) -> None:
+        self._house = house
+        self._lease = lease
+        self._account = account
+
+    async def deliver(self, conversation: Conversation, plan: Plan) -> str:
+        """Send what is not sent yet, in order; stop at the first part that does not arrive."""
+        states = [part.state for part in plan.parts]
+        for part in plan.parts:
+            if part.state is PartState.SENT:
+                continue
+            if part.state is PartState.DROPPED:
+                break
+            if part.state is PartState.UNKNOWN:
+                return await self._settle(conversation, plan, part)
+            begun = await self._begin(plan, part)
+            if begun == PartState.SENDING:
+                failure = await self._shielded(self._send(conversation, plan, part))
+                if failure is not None:
+                    return await self._after(failure, conversation, plan, part, states)
+            elif begun == PartState.UNKNOWN:
+                return await self._settle(conversation, plan, part)
+            elif begun != PartState.SENT:
+                break
+            states[part.index] = PartState.SENT
+        return await self._finish(conversation, plan, states)
+
+    async def _begin(self, plan: Plan, part: Part) -> str:
+        begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
+        if begun == "late":
+            await self._lease.renew()
+            begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
+        return begun
+
+    async def _send(self, conversation: Conversation, plan: Plan, part: Part) -> NightshiftError | None:
+        """Call Meta and record what it said, in one piece that is not cancelled between the two."""
+        graph = self._house.graph(self._account)
+        mid, failure = "", None
+        try:
+            mid = await graph.send_text(
+                conversation.contact.customer_id, part.text, metadata=f"{METADATA_PREFIX}{plan.id}:{part.index}"
+            )
+        except NightshiftError as exc:
+            failure = exc
+            log.warning(
+                "send_failed", conversation=conversation.id, part=part.index, error=type(exc).__name__, reason=str(exc)
+            )
+        state, code = _state_of(failure)
+        stands = await self._house.conversations.record(conversation.id, plan.id, part.index, state, mid=mid, code=code)
+        return None if stands == PartState.SENT else failure
+
+    async def _shielded(self, sending: Coroutine[None, None, NightshiftError | None]) -> NightshiftError | None:
+        task = asyncio.create_task(sending)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait({task}, timeout=SEND_MARGIN_SECONDS + RECORD_SECONDS)
+            raise
+
+    async def _settle(self, conversation: Conversation, plan: Plan, part: Part) -> str:
+        """The part may have arrived: our echo tells, or the Conversations API; it is never sent on a guess."""
+        verdict = await look_up(self._house.graph(self._account), conversation, part)
+        match verdict:
+            case Settlement.FOUND:
+                await self._house.conversations.record(conversation.id, plan.id, part.index, PartState.SENT)
+            case Settlement.NOT_SENT:
+                await self._house.conversations.record(
+                    conversation.id, plan.id, part.index, PartState.FAILED, code="not_found"
+                )
+            case Settlement.HOPELESS:
+                await self._lease.finish(
+                    Outcome.HANDED_OVER,
+                    plan.keys,
+                    why="send_unknown",
+                    lines=_lines(conversation, plan, [p.state for p in plan.parts]),
+                    incident=incident(conversation, "send_unknown"),
+                )
+                return Outcome.HANDED_OVER.value
+            case wait:
+                await self._house.conversations.record(
+                    conversation.id, plan.id, part.index, PartState.UNKNOWN, code=wait.code
+                )
+                await self._lease.hold(wait.seconds, Deferral.SETTLING)
+                return "waits: settling"
+        conversation = await self._lease.reread()
+        if conversation.plan is None:
+            raise AssertionError("a plan with an unknown part cannot vanish under its lease")
+        return await self.deliver(conversation, conversation.plan)
+
+    async def _after(
+        self, failure: NightshiftError, conversation: Conversation, plan: Plan, part: Part, states: list[PartState]
+    ) -> str:
+        """What a refusal means for the messages: later, somebody else, or never."""
+        kind = failure_of(failure, attempt=part.tries + 1)
+        deadline = (conversation.newest_at_ms + WINDOW_MS - MARGIN_MS - conversation.oldest_received_ms) / 1000
+        move = plan_retry(
+            kind,
+            attempt=part.tries + 1,
+            elapsed_seconds=(conversation.now_ms - conversation.oldest_received_ms) / 1000,
+            deadline_seconds=deadline,
+            jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+            retry_after_seconds=getattr(failure, "retry_after_seconds", None),
+        )
+        log.info("send_retry_planned", conversation=conversation.id, failure=kind, move=type(move).__name__)
+        match move:
+            case RetryAfter(seconds):
+                await self._lease.hold(seconds, Deferral.BACKOFF)
+                return f"waits: {kind}"
+            case ParkAccount(reason, seconds):
+                await self._house.parking.park(self._account, reason, seconds)
+                await self._tell_about_account(conversation, reason)
+                await self._lease.hold(seconds, Deferral.BACKOFF)
+                return f"waits: {reason}"
+            case Settle():
+                await self._lease.hold(3.0, Deferral.SETTLING)
+                return "waits: settling"
+            case Expire():
+                return await self._close(Outcome.EXPIRED, "window_closed", conversation, plan, states)
+            case Undeliverable(reason):
+                return await self._close(Outcome.UNDELIVERABLE, reason, conversation, plan, states)
+            case HandOver(reason, can_tell=False):
+                return await self._close(
+                    Outcome.SILENCED, SilenceReason.OTHER_APP, conversation, plan, states, rule=reason
+                )
+            case HandOver(reason):
+                return await self._close(Outcome.HANDED_OVER, reason, conversation, plan, states)
+
+    async def _close(
+        self,
+        outcome: Outcome,
+        why: str,
+        conversation: Conversation,
+        plan: Plan,
+        states: list[PartState],
+        *,
+        rule: str = "",
+    ) -> str:
+        """The rest will not be sent. A customer who has read a part of the reply was answered, cut."""
+        arrived = PartState.SENT in states
+        final = Outcome.ANSWERED if arrived else outcome
+        await self._lease.finish(
+            final,
+            plan.keys,
+            why=f"cut: {why}" if arrived else why,
+            lines=_lines(conversation, plan, states),
+            incident=incident(conversation, rule or why),
+        )
+        return final.value
+
+    async def _finish(self, conversation: Conversation, plan: Plan, states: list[PartState]) -> str:
+        meta = plan.meta
+        outcome = Outcome(meta.outcome)
+        cut = any(state is not PartState.SENT for state in states)
+        fields = {"opted_out": "1" if meta.opts_out else "0"}
+        if meta.stage:
+            fields["stage"] = meta.stage
+        if meta.discloses:
+            fields["disclosed"] = "1"
+        await self._lease.finish(
+            outcome,
+            plan.keys,
+            why="cut" if cut else meta.why,
+            lines=_lines(conversation, plan, states),
+            fields=fields,
+            incident=_incident_of(conversation, meta),
+            takeover_seconds=self._house.settings.config.shift.takeover_minutes * 60 if meta.calls_human else 0,
+        )
+        return f"{outcome.value} ({meta.why})" if meta.why else outcome.value
+
+    async def _tell_about_account(self, conversation: Conversation, reason: str) -> None:
+        body = {
+            "rule": f"account_{reason}",
+            "channel": self._account.channel.value,
+            "account": self._account.id,
+            "first_at": conversation.now_ms,
+            "count": 1,
+        }
+        await self._house.outbox.raise_alert(f"account:{self._account.channel}:{self._account.id}:{reason}", body)
+
+
+def _incident_of(conversation: Conversation, meta: PlanMeta) -> Incident | None:
+    """A handover is told, and so is what the bot promised: a promise that nobody hears of is a lie."""
+    if meta.outcome == Outcome.HANDED_OVER:
+        return incident(conversation, meta.rule, told=True)
+    if meta.task and meta.task != "NONE":
+        return incident(conversation, f"task_{meta.task.lower()}")
+    return None
+
+
+def _state_of(failure: NightshiftError | None) -> tuple[PartState, str]:
+    if failure is None:
+        return PartState.SENT, ""
+    if failure_of(failure).value == "unknown":
+        return PartState.UNKNOWN, type(failure).__name__
+    return PartState.FAILED, type(failure).__name__
+
+
+def _lines(conversation: Conversation, plan: Plan, states: list[PartState]) -> list[HistoryLine]:
+    """What is kept of the exchange: the messages answered, and just those words that arrived or may have."""
+    said = "\n".join(p.text for p in plan.parts if states[p.index] in (PartState.SENT, PartState.UNKNOWN))
+    lines = [HistoryLine("customer", m.for_model, m.at_ms) for m in conversation.messages if m.key in plan.keys]
+    return [*lines, HistoryLine("bot", said, conversation.now_ms)] if said else lines

@@ -1,0 +1,59 @@
+"""Starts Flower read-only and behind a password; `python -m worker.flower` becomes `celery flower`."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from runtime.settings import Environment
+
+STATE = Path("var/flower/state")
+INSPECT_TIMEOUT_MS = 5_000  # Flower's own 1000 calls a busy worker unknown
+STATE_SAVE_INTERVAL_MS = 60_000
+MAX_TASKS = 10_000  # the state is one pickle, written whole; 100 000 tasks make that slow
+
+
+class FlowerUnprotected(Exception):
+    """Flower would show the queues to whoever finds the port."""
+
+
+def check_auth(env: Environment) -> None:
+    """Raise `FlowerUnprotected` unless there is a password, or this is no production."""
+    auth = env.flower_basic_auth.get_secret_value()
+    if not auth and env.app_env == "production":
+        raise FlowerUnprotected("FLOWER_BASIC_AUTH is not set; set it as user:password (or APP_ENV=development)")
+    if auth and not all(pair.partition(":")[0] and pair.partition(":")[2] for pair in auth.split(",")):
+        raise FlowerUnprotected("FLOWER_BASIC_AUTH must read user:password")
+
+
+def command_line(env: Environment, environ: Mapping[str, str]) -> list[str]:
+    """The password is not among these arguments, which any user of the machine can read; Flower takes it from the
+    environment. So it does FLOWER_ADDRESS, which a container needs; elsewhere only this machine gets in."""
+    address = environ.get("FLOWER_ADDRESS") or "127.0.0.1"
+    return [
+        *(sys.executable, "-m", "celery", "-A", "worker.celery_app", "flower"),
+        f"--port={env.flower_port}",
+        f"--address={address}",
+        "--read_only=True",
+        "--persistent=True",
+        f"--db={STATE}",
+        f"--state_save_interval={STATE_SAVE_INTERVAL_MS}",
+        f"--max_tasks={MAX_TASKS}",
+        f"--inspect_timeout={INSPECT_TIMEOUT_MS}",
+    ]
+
+
+def main() -> None:
+    env = Environment()
+    try:
+        check_auth(env)
+    except FlowerUnprotected as exc:
+        sys.exit(f"Flower does not start: {exc}")
+    STATE.parent.mkdir(parents=True, exist_ok=True)
+    # Flower reads every FLOWER_ variable and takes an empty one for a value: no port, an empty password.
+    environ = {name: value for name, value in os.environ.items() if value or not name.startswith("FLOWER_")}
+    os.execve(sys.executable, command_line(env, os.environ), environ)  # noqa: S606  no shell is wanted
+
+
+if __name__ == "__main__":
+    main()

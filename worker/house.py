@@ -1,0 +1,128 @@
+"""What a turn works with, built once per process on its event loop, and closed in the reverse order."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from bot.ladder import default_ladder
+from clients.graph_api import GraphAPI
+from clients.http import make_http_client
+from clients.llm import LLMClient
+from clients.telegram import TelegramAlerts
+from runtime import clock
+from runtime.alert_outbox import AlertOutbox
+from runtime.conversations import Conversations
+from runtime.health import SystemHealth
+from runtime.parking import Parking
+from runtime.redis import connect
+from runtime.scripts import Scripts
+from runtime.settings import Account, Settings
+from worker.agent import Agent
+from worker.alert_words import AlertWords, load_alert_words
+from worker.gate import TurnGate
+from worker.knowledge import load_knowledge
+from worker.prompt_files import PromptSet, load_prompts
+from worker.telemetry import Telemetry
+from worker.tools import ToolBox, search_tool
+
+SEND_SECONDS = 9.0  # connecting included; a send must end well within a lease
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(slots=True)
+class House:
+    settings: Settings
+    conversations: Conversations
+    parking: Parking
+    outbox: AlertOutbox
+    telemetry: Telemetry
+    health: SystemHealth
+    agent: Agent
+    prompts: PromptSet
+    words: AlertWords
+    telegram: TelegramAlerts | None
+    http: httpx.AsyncClient
+    gate: TurnGate
+    now_ms: Callable[[], int]
+    monotonic: Callable[[], float]
+    _graphs: dict[tuple[str, str, float], GraphAPI] = field(default_factory=dict)
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    def graph(self, account: Account, *, patience_seconds: float = SEND_SECONDS) -> GraphAPI:
+        """One client for an account and a patience, so that its usage is seen as a whole."""
+        key = (account.channel.value, account.id, patience_seconds)
+        if key not in self._graphs:
+            self._graphs[key] = GraphAPI(
+                self.http, account=account, env=self.settings.env, timeout_seconds=patience_seconds
+            )
+        return self._graphs[key]
+
+    async def aclose(self) -> None:
+        await self._stack.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words and the knowledge, read and checked before the process says that it is ready."""
+
+    prompts: PromptSet
+    tools: ToolBox
+    words: AlertWords
+
+
+def load_texts(settings: Settings, root: Path = ROOT) -> Texts:
+    """Raise `PromptsInvalid` or `KnowledgeInvalid` naming every fault."""
+    locale = settings.config.business.locale
+    return Texts(
+        prompts=load_prompts(root / "prompts", locale),
+        tools=ToolBox([search_tool(load_knowledge(root / "knowledge"))]),
+        words=load_alert_words(root / "prompts", locale),
+    )
+
+
+async def build_house(settings: Settings, texts: Texts) -> House:
+    """On the running loop: clients made on one loop break on another."""
+    stack = AsyncExitStack()
+    redis = connect(
+        settings.env.redis_url,
+        max_connections=64,
+        timeout_seconds=5,
+        pool_wait_seconds=5,
+        client_name="nightshift-worker",
+    )
+    stack.push_async_callback(redis.aclose)
+    http = await stack.enter_async_context(make_http_client())
+    scripts = Scripts(redis)
+    env, model = settings.env, settings.config.model
+    telegram = None
+    if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
+        telegram = TelegramAlerts(env)
+        stack.push_async_callback(telegram.aclose)
+    agent = Agent(
+        LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value()),
+        model=model,
+        ladder=default_ladder(main=model.name, fallback=model.fallback, max_kicks=model.max_kicks),
+        prompts=texts.prompts,
+        tools=texts.tools,
+        clock=clock.monotonic,
+    )
+    return House(
+        settings=settings,
+        conversations=Conversations(scripts, settings),
+        parking=Parking(scripts),
+        outbox=AlertOutbox(scripts),
+        telemetry=Telemetry(scripts),
+        health=SystemHealth(scripts, settings),
+        agent=agent,
+        prompts=texts.prompts,
+        words=texts.words,
+        telegram=telegram,
+        http=http,
+        gate=TurnGate(),
+        now_ms=clock.now_ms,
+        monotonic=clock.monotonic,
+        _stack=stack,
+    )

@@ -1,0 +1,77 @@
+"""Runs a turn while its lease lives: renews it, stops the turn that lost it, gives it back when the process stops."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from bot.conversation import Conversation
+from bot.outcome import Deferral
+from runtime.conversations import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
+from runtime.logging import get_logger
+from runtime.redis import StoreUnavailable
+from worker.house import House
+
+log = get_logger(__name__)
+
+FAILED_TURN_BACKOFF_SECONDS = (1.0, 5.0, 15.0, 60.0)
+
+
+async def keep_lease(house: House, lease: Lease, conversation: Conversation, turn: Callable[[], Awaitable[str]]) -> str:
+    """The turn's own word, or "lost", "released", "failed". Cancelling it means: the process stops."""
+    body = asyncio.ensure_future(turn())
+    keeper = asyncio.create_task(_renew(house, lease))
+    try:
+        await asyncio.wait({body, keeper}, return_when=asyncio.FIRST_COMPLETED)
+        if not body.done():  # the lease is gone: what is being sent is recorded, nothing else is done
+            await _stop(body)
+            return "lost"
+        return body.result()
+    except asyncio.CancelledError:
+        await _stop(body)
+        await _give_back(lease)
+        raise
+    except LeaseLost:
+        return "lost"
+    except StoreUnavailable as exc:
+        # The lease runs out by itself and the conversation is due again: there is nobody to tell now.
+        log.error("turn_without_store", conversation=conversation.id, reason=str(exc))
+        return "failed: store"
+    except Exception as exc:
+        log.exception("turn_failed", conversation=conversation.id, error=type(exc).__name__)
+        wait = FAILED_TURN_BACKOFF_SECONDS[min(conversation.failures, len(FAILED_TURN_BACKOFF_SECONDS) - 1)]
+        try:
+            await lease.hold(wait, Deferral.BACKOFF, failed=True)
+        except (LeaseLost, StoreUnavailable) as lost:
+            log.warning("lease_not_returned", conversation=conversation.id, reason=type(lost).__name__)
+        return f"failed: {type(exc).__name__}"
+    finally:
+        keeper.cancel()
+
+
+async def _renew(house: House, lease: Lease) -> None:
+    """Returns when the lease is lost, or may be: the server could not be asked for as long as it lasts."""
+    renewed_at = house.monotonic()
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        try:
+            if not await lease.renew():
+                return
+            renewed_at = house.monotonic()
+        except StoreUnavailable as exc:
+            log.warning("lease_not_renewed", conversation=lease.conversation_id, reason=str(exc))
+            if house.monotonic() - renewed_at > LEASE_SECONDS - RENEW_SECONDS:
+                return
+
+
+async def _stop(body: "asyncio.Future[str]") -> None:
+    """Cancel and wait: a send that is on its way is shielded and recorded first."""
+    body.cancel()
+    await asyncio.wait({body})
+    if not body.cancelled() and (error := body.exception()) is not None and not isinstance(error, LeaseLost):
+        log.warning("stopped_turn_failed", error=type(error).__name__)
+
+
+async def _give_back(lease: Lease) -> None:
+    try:
+        await lease.hold(0, "released")
+    except (LeaseLost, StoreUnavailable) as exc:
+        log.warning("lease_not_returned", conversation=lease.conversation_id, reason=type(exc).__name__)

@@ -1,0 +1,62 @@
+"""Did an unknown send arrive? Read the conversation back from Meta and look for the words (meta.md 8.1)."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from bot.conversation import Conversation, Part
+from bot.errors import NightshiftError
+from clients.graph_api import GraphAPI
+from runtime.clock import now_ms
+from runtime.hashing import text_hash
+from runtime.logging import get_logger
+
+log = get_logger(__name__)
+
+LOOK_AGAIN_SECONDS = 10.0
+CLOCK_SLACK_MS = 5_000  # created_time is exact to the second, and Meta's clock is not ours
+SEND_TIMEOUT_MS = 10_000
+MISSES_BEFORE_RESEND = 2
+FAILED_LOOKS_BEFORE_HANDOVER = 3
+
+
+class Settlement(Enum):
+    FOUND = "found"
+    NOT_SENT = "not_sent"
+    HOPELESS = "hopeless"
+
+
+@dataclass(frozen=True, slots=True)
+class LookAgain:
+    """`code` is kept with the part and counts the looks so far."""
+
+    seconds: float
+    code: str
+
+
+async def look_up(graph: GraphAPI, conversation: Conversation, part: Part) -> Settlement | LookAgain:
+    """Not found twice, ten seconds apart and later than the send's own time limit: it was not sent."""
+    misses, failures = _looks(part.code)
+    try:
+        recent = await graph.fetch_recent_messages(conversation.contact.customer_id)
+    except NightshiftError as exc:
+        log.warning("settling_blind", conversation=conversation.id, error=type(exc).__name__, reason=str(exc))
+        if failures + 1 >= FAILED_LOOKS_BEFORE_HANDOVER:
+            return Settlement.HOPELESS
+        return LookAgain(LOOK_AGAIN_SECONDS / 2, f"looks {misses} {failures + 1}")
+    wanted = text_hash(part.text)
+    for message in recent:
+        ours = message.from_id != conversation.contact.customer_id
+        fresh = not message.created_at_ms or message.created_at_ms >= part.sending_at_ms - CLOCK_SLACK_MS
+        if ours and fresh and text_hash(message.text) == wanted:
+            return Settlement.FOUND
+    if now_ms() - part.sending_at_ms <= SEND_TIMEOUT_MS:
+        return LookAgain(LOOK_AGAIN_SECONDS, f"looks {misses} {failures}")
+    if misses + 1 >= MISSES_BEFORE_RESEND:
+        return Settlement.NOT_SENT
+    return LookAgain(LOOK_AGAIN_SECONDS, f"looks {misses + 1} {failures}")
+
+
+def _looks(code: str) -> tuple[int, int]:
+    """Misses and failed looks so far."""
+    words = code.split()
+    return (int(words[1]), int(words[2])) if len(words) == 3 and words[0] == "looks" else (0, 0)

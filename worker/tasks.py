@@ -1,0 +1,75 @@
+"""The Celery tasks and the life of the worker process. Tasks carry ids, and return the word that Flower shows."""
+
+import concurrent.futures
+import sys
+from typing import Any
+
+import sentry_sdk
+from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
+
+from runtime import queue
+from runtime.logging import get_logger
+from runtime.sentry import init_sentry
+from worker.alerts import deliver_alert
+from worker.celery_app import app, settings
+from worker.house import load_texts
+from worker.knowledge import KnowledgeInvalid
+from worker.process import WorkerProcess
+from worker.prompt_files import PromptsInvalid
+from worker.turn import take_turn
+
+log = get_logger(__name__)
+
+DRAIN_SECONDS = 25.0  # running turns may finish for this long after SIGTERM; then they give their conversations back
+
+process = WorkerProcess()
+
+
+@app.task(name=queue.ANSWER)
+def answer(conversation_id: str) -> str:
+    """One turn of a conversation."""
+    try:
+        return process.run(lambda house: take_turn(house, conversation_id))
+    except concurrent.futures.CancelledError:
+        return "released"
+
+
+@app.task(name=queue.ALERT)
+def alert(alert_id: str) -> str:
+    """Deliver one alert to the managers."""
+    try:
+        return process.run(lambda house: deliver_alert(house, alert_id))
+    except concurrent.futures.CancelledError:
+        return "released"
+
+
+@worker_init.connect
+def _start(**_: Any) -> None:
+    """Before the first task: everything that can be wrong with texts and settings stops the process here."""
+    init_sentry("worker", settings)
+    for warning in settings.warnings:
+        log.warning("setting", detail=warning)
+    try:
+        texts = load_texts(settings)
+    except (PromptsInvalid, KnowledgeInvalid) as exc:
+        sys.stderr.write(f"Nightshift cannot start:\n{exc}\n")
+        raise SystemExit(2) from exc
+    process.start(settings, texts)
+
+
+@worker_ready.connect
+def _ready(**_: Any) -> None:
+    process.beat()
+    log.info("worker_ready")
+
+
+@worker_shutting_down.connect
+def _drain(**_: Any) -> None:
+    log.info("worker_draining", seconds=DRAIN_SECONDS)
+    process.drain(DRAIN_SECONDS)
+
+
+@worker_shutdown.connect
+def _stop(**_: Any) -> None:
+    process.stop()
+    sentry_sdk.flush(5)

@@ -79,4 +79,4 @@ def duration(seconds: float) -> str:
 
 def alert_backoff_seconds(tries: int, wish: float | None = None) -> float:
     """How long an alert that could not be delivered waits: a manager's silence is not worth giving up for."""
-    return max(float(wish or 0), min(2.0 * 2 ** min(tries, 8), 300.0))
+    return max(wish or 0.0, min(2.0 * 2.0 ** min(tries, 8), 300.0))

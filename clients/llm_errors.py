@@ -56,7 +56,11 @@ _SIGNATURES: Final[Sequence[tuple[str, re.Pattern[str]]]] = tuple(
     )
 )
 _SLUG: Final = re.compile(r"[a-z][a-z0-9_.]{0,39}")
-_REFUSED_BEFORE: Final = r"(?:unknown|unrecogni[sz]ed|unsupported|unexpected|extra)[^.{}]{0,60}?[\"'`:,] ?[\"'`]?"
+_REFUSED_BEFORE: Final = (
+    r"(?:unknown|unrecogni[sz]ed|unsupported|unexpected|extra)\W+(?:(?:request|json|body|payload|keyword)\W+)*"
+    r"(?:parameters?|arguments?|fields?|property|properties|names?|keys?|inputs?)"
+    r"(?:\W+(?:supplied|provided|found))?\W+"
+)
 _REFUSED_AFTER: Final = (
     r"[\"'`][^.{}]{0,60}?(?:unsupported|not supported|not permitted|not allowed|unknown|unrecogni[sz]ed|not a valid)"
 )

@@ -85,13 +85,13 @@ async def test_a_finished_answer_is_not_lost_to_a_stream_that_does_not_close(
 
 
 async def test_a_body_in_one_piece_waits_for_the_total_deadline_only(llm: LLMClient, model: ModelStandIn) -> None:
-    async def body(_: ChatRequest) -> AsyncIterator[bytes]:
+    async def body() -> AsyncIterator[bytes]:
         for _ in range(8):
             yield b"\n"
             await asyncio.sleep(0.05)
         yield b'{"choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}]}'
 
-    model.script([lambda request: StreamingResponse(body(request), media_type="application/json")])
+    model.script([lambda _: StreamingResponse(body(), media_type="application/json")])
 
     completion = await llm.complete(REQUEST, Deadlines(0.2, 0.1, 20, 0.1))
 

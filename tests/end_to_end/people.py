@@ -1,0 +1,56 @@
+"""The people of a test: a customer who writes and reads, and what became of their messages in the books."""
+
+import asyncio
+from typing import Any
+
+from runtime.settings import Account
+from sandbox.meta_webhooks import WebhookItem
+from sandbox.stack import Stack
+
+
+class Customer:
+    def __init__(self, stack: Stack, customer_id: str, *, channel: str = "instagram") -> None:
+        self.id = customer_id
+        self._stack = stack
+        self.account: Account = stack.meta.account(channel)
+
+    def item(self, text: str, **more: Any) -> WebhookItem:
+        return self._stack.meta.text(self.id, text, account=self.account, **more)
+
+    def writes(self, *texts: str) -> None:
+        """One webhook for each text, as Meta sends them."""
+        for text in texts:
+            self.sends(self.item(text))
+
+    def sends(self, *items: WebhookItem) -> None:
+        statuses = asyncio.run(self._stack.meta.deliver(*items))
+        assert set(statuses) == {200}
+
+    @property
+    def read(self) -> list[str]:
+        """What arrived at this customer, in order."""
+        return [message["text"] for message in self._stack.meta.sent if message["to"] == self.id]
+
+    def waits_for(self, count: int = 1, seconds: float = 30) -> list[str]:
+        self._stack.wait_for(lambda: len(self.read) >= count, f"{count} message(s) to the customer", seconds)
+        return self.read
+
+
+def all_closed(stack: Stack, seconds: float = 30) -> dict[str, Any]:
+    """Wait until nothing is open; the ledger as it stands then."""
+
+    def closed() -> dict[str, Any] | None:
+        ledger = stack.ledger()
+        return ledger if ledger["open"] == 0 else None
+
+    ledger: dict[str, Any] = stack.wait_for(closed, "every message to have its outcome", seconds)
+    assert ledger["balanced"]
+    assert ledger["exit_code"] == 0
+    return ledger
+
+
+def since(stack: Stack, before: dict[str, Any], seconds: float = 30) -> dict[str, int]:
+    """What the ledger gained, once everything is closed."""
+    after = all_closed(stack, seconds)
+    names = ("received", "answered", "handed_over", "silenced", "undeliverable", "expired")
+    return {name: after[name] - before[name] for name in names if after[name] != before[name]}

@@ -35,6 +35,8 @@ class Surroundings:
 def render_alert(body: Mapping[str, Any], words: AlertWords, around: Surroundings) -> str:
     """HTML for Telegram. No message text, no phone: a chat of managers is not where those belong."""
     rule, labels = str(body.get("rule", "")), words.labels
+    if body.get("recovered"):
+        return _render_recovery(rule, body, words)
     about_conversation = bool(body.get("conversation"))
     title = words.titles["handover"]
     if rule.startswith("task_"):
@@ -65,6 +67,18 @@ def render_alert(body: Mapping[str, Any], words: AlertWords, around: Surrounding
     if int(body.get("count", 1)) > 1:
         lines.append(escape(labels["repeated"].replace("{count}", str(body["count"]))))
     return "\n".join(lines)
+
+
+def _render_recovery(rule: str, body: Mapping[str, Any], words: AlertWords) -> str:
+    """Well again; the rule has words of its own for that, named `<rule>_over`."""
+    lasted = (int(body.get("over_at", 0)) - int(body.get("first_at", 0))) / 1000
+    return "\n".join(
+        [
+            f"🟢 <b>{escape(words.titles['recovered'])}</b>",
+            escape(words.reason(f"{rule}_over", "")),
+            escape(f"{words.labels['lasted']}: {duration(max(lasted, 0.0))}"),
+        ]
+    )
 
 
 def duration(seconds: float) -> str:

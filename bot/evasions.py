@@ -73,7 +73,8 @@ def announces_a_lookup(text: str) -> bool:
 
 
 _ENGLISH_THOUGHT = (
-    r"(?:the|this) (?:user|customer|client) (?:is(?! always)|has|wants?|asks?|asked|said|says|needs?|seems?|just|wrote|writes|"
+    r"(?:the|this) (?:user|customer|client) (?:is(?! always)|has|wants?|asks?|asked|said|says|needs?|seems?|just"
+    r"|wrote|writes|"
     r"greet\w{0,3}|might|would|may|didn['’]t|sent|sends|appears|did|mentions?|mentioned|responded|replied|wishes)\b"
 )
 _OPENING_THOUGHT = regex.compile(
@@ -95,8 +96,8 @@ _PLAN = regex.compile(
     r"|politely |briefly )?"
     r"(?:respond|reply|answer|greet|ask|tell|inform|call|use|check with|follow|address|acknowledge"
     r"|mention to)\b[^.!?\n]{0,40}"
-    r"\b(?:the (?:(?:user|customer|client)(?! service| support| care)|tool|function|system prompt|instructions|script)|in (?:russian|ukrainian"
-    r"|english|kazakh|turkish|arabic)\b)"
+    r"\b(?:the (?:(?:user|customer|client)(?! service| support| care)|tool|function|system prompt"
+    r"|instructions|script)|in (?:russian|ukrainian|english|kazakh|turkish|arabic)\b)"
     r"|\b(?:according to|per|following|based on) (?:(?:the |my )?(?:system prompt|persona|stage \d)"
     r"|my (?:instructions|guidelines)|the (?:instructions|guidelines),? (?:I|we) (?:should|must|need|have|am))"
     r"|\b(?:let me|let['’]s) (?:think|craft|draft|write|compose|formulate|re-?read)\b[^.!?\n]{0,40}\b(?:reply"

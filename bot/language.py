@@ -7,7 +7,7 @@ _ENOUGH_LETTERS = 20
 # A logograph says as much as a word.
 _ENOUGH_LOGOGRAPHS = 6
 
-_NOISE = regex.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#][\w.]+")
+_NOISE = regex.compile(r"(?:https?://|www\.)\S++|(?<!\S)[^\s@]{1,64}@\S++|[@#][\w.]++")
 _LETTER = regex.compile(r"\p{L}")
 _WORD = regex.compile(r"\p{L}[\p{L}'’]*")
 

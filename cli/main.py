@@ -5,7 +5,7 @@ A command's module is imported when the command runs, so that `nightshift --help
 """
 
 import importlib
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -40,9 +40,13 @@ def demo(
     real: Annotated[
         bool, typer.Option("--real", help="Ask the model of LLM_API_URL instead of the sandbox's.")
     ] = False,
+    locale: Annotated[
+        Literal["ru", "en"], typer.Option("--locale", help="Language of the shop and its customers.")
+    ] = "ru",
+    fast: Annotated[bool, typer.Option("--fast", help="Shorter waits between messages and for the answer.")] = False,
 ) -> None:
     """Play scripted conversations through the whole system against the sandbox."""
-    _run("cli.demo", real=real)
+    _run("cli.demo", real=real, locale=locale, fast=fast)
 
 
 @app.command()

@@ -1,16 +1,46 @@
 """How the house is doing, by heartbeats and by the age of what is open: one truth for every door that asks."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
+from bot.alerting import duration
 from runtime.redis import store_error
+from runtime.schedule import REDO_SECONDS
 from runtime.scripts import Scripts
 from runtime.settings import Settings
 
 ALIVE_SECONDS = 30  # a process that was not heard of for this long counts as dead
 HEARTBEAT_SECONDS = 5
 GRACE_SECONDS = 30
-_LOOKED_AT = 500
+_PAGE = 500
+_MOST_PAGES = 40  # overdue messages are counted up to a number; deferred ones are passed over
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One look at the house. `alive` holds "process host:pid" of everybody who was heard of lately."""
+
+    alive: tuple[str, ...]
+    open: int
+    oldest_open_seconds: float
+    overdue: int
+    overdue_seconds: float  # how long the longest overdue message has waited, deferrals not counted
+    due: int
+    handed: int
+    alerts: int
+
+    def count(self, process: str) -> int:
+        return sum(1 for member in self.alive if member.startswith(f"{process} "))
+
+    @property
+    def ok(self) -> bool:
+        """Somebody hands out, somebody answers, and nobody waits for too long; beat may be away for a while."""
+        return bool(self.count("dispatcher") and self.count("worker") and not self.overdue)
+
+    @property
+    def overdue_words(self) -> str:
+        return f"{self.overdue}, {duration(self.overdue_seconds)}"
 
 
 def overdue_after_seconds(settings: Settings) -> float:
@@ -36,54 +66,65 @@ class SystemHealth:
             raise store_error(exc) from exc
         return True
 
+    async def look(self) -> View:
+        overdue, longest, offset = 0, 0.0, 0
+        for _ in range(_MOST_PAGES):
+            now, alive, opened, oldest, more, since, offset, due, handed, alerts = await self._scripts.run(
+                "health", ALIVE_SECONDS * 1000, self._overdue_ms, offset, _PAGE
+            )
+            overdue += more
+            if float(since):
+                longest = max(longest, (now - float(since)) / 1000)
+            if not offset:
+                break
+        age = (now - float(oldest)) / 1000 if float(oldest) else 0.0
+        return View(
+            alive=tuple(alive),
+            open=opened,
+            oldest_open_seconds=round(max(age, 0.0), 1),
+            overdue=overdue,
+            overdue_seconds=round(longest, 1),
+            due=due,
+            handed=handed,
+            alerts=alerts,
+        )
+
     async def report(self) -> dict[str, Any]:
         """The answer of /health/system."""
-        seen = await self._look()
-        dispatcher, workers, beat = (
-            sum(1 for m in seen["alive"] if m.startswith(p)) for p in ("dispatcher ", "worker ", "beat ")
-        )
+        view = await self.look()
         return {
-            "ok": bool(dispatcher and workers and not seen["overdue"]),
+            "ok": view.ok,
             "redis": True,
-            "dispatcher": bool(dispatcher),
-            "workers": workers,
-            "beat": bool(beat),
-            "open": seen["open"],
-            "oldest_open_seconds": seen["oldest_open_seconds"],
+            "dispatcher": bool(view.count("dispatcher")),
+            "workers": view.count("worker"),
+            "beat": bool(view.count("beat")),
+            "open": view.open,
+            "oldest_open_seconds": view.oldest_open_seconds,
         }
+
+    async def handed_out(self) -> frozenset[str]:
+        """Conversations whose poke was published a moment ago and that no worker has claimed.
+
+        Those that nobody pokes any more are not among them: that is the dispatcher's fault.
+        """
+        return frozenset(await self._scripts.run("handed_out", round(REDO_SECONDS * 1500)))
 
     async def metrics(self) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
         """Gauges and counters for Prometheus, by metric name and labels."""
-        seen = await self._look()
+        view = await self.look()
         _, counts, _, _, events = await self._scripts.run("sums", 0)
         outcomes = dict(zip(counts[::2], counts[1::2], strict=True))
         kinds = dict(zip(events[::2], events[1::2], strict=True))
         return {
             "nightshift_messages_total": {(("outcome", name),): float(n) for name, n in outcomes.items()},
             "nightshift_events_total": {(("kind", name),): float(n) for name, n in kinds.items()},
-            "nightshift_open_messages": {(): float(seen["open"])},
-            "nightshift_oldest_open_seconds": {(): float(seen["oldest_open_seconds"])},
-            "nightshift_overdue_messages": {(): float(seen["overdue"])},
-            "nightshift_due_conversations": {(): float(seen["due"])},
-            "nightshift_handed_out_conversations": {(): float(seen["handed"])},
-            "nightshift_alerts_waiting": {(): float(seen["alerts"])},
+            "nightshift_open_messages": {(): float(view.open)},
+            "nightshift_oldest_open_seconds": {(): view.oldest_open_seconds},
+            "nightshift_overdue_messages": {(): float(view.overdue)},
+            "nightshift_due_conversations": {(): float(view.due)},
+            "nightshift_handed_out_conversations": {(): float(view.handed)},
+            "nightshift_alerts_waiting": {(): float(view.alerts)},
             "nightshift_processes": {
-                (("process", name),): float(sum(1 for m in seen["alive"] if m.startswith(f"{name} ")))
-                for name in ("dispatcher", "worker", "beat")
+                (("process", name),): float(view.count(name)) for name in ("dispatcher", "worker", "beat")
             },
-        }
-
-    async def _look(self) -> dict[str, Any]:
-        now, alive, open_count, oldest, overdue, due, handed, alerts = await self._scripts.run(
-            "health", ALIVE_SECONDS * 1000, self._overdue_ms, _LOOKED_AT
-        )
-        age = (now - float(oldest)) / 1000 if float(oldest) else 0.0
-        return {
-            "alive": alive,
-            "open": open_count,
-            "oldest_open_seconds": round(max(age, 0.0), 1),
-            "overdue": overdue,
-            "due": due,
-            "handed": handed,
-            "alerts": alerts,
         }

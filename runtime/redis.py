@@ -36,7 +36,7 @@ class StoreBroken(NightshiftError):
     """Redis answered that the request itself is wrong: a bug of ours."""
 
 
-_REFUSALS = ("MISCONF", "OOM", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "CLUSTERDOWN", "NOAUTH", "WRONGPASS")
+_REFUSALS = ("MISCONF", "OOM", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "CLUSTERDOWN", "NOAUTH", "WRONGPASS", "UNBLOCKED")
 
 
 def store_error(exc: BaseException) -> NightshiftError:

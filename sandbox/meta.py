@@ -1,5 +1,6 @@
 """Meta as a real HTTP server: takes messages on both hosts' paths, refuses what Meta refuses, sends webhooks."""
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,7 @@ class MetaSandbox(People, Faults):
         self.app_id = app_id
         self.echo = echo
         self.webhook_tries = webhook_tries
+        self.no_echo_to: set[str] = set()
         self.usage_percent: int | None = None
         self.app = Starlette(
             routes=[
@@ -95,6 +97,7 @@ class MetaSandbox(People, Faults):
     def reset(self) -> None:
         self.store.reset()
         self.clear_faults()
+        self.no_echo_to.clear()
         self.lost_webhooks.clear()
         self.usage_percent = None
 
@@ -114,7 +117,10 @@ class MetaSandbox(People, Faults):
             return refusal(100, message="(#100) No recipient.id")
         if "sender_action" in body:
             return await self._action(request, account, to, body)
-        fault = self.take_fault("messages")
+        fault = self.take_fault("messages", to)
+        if fault is not None and fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+            fault = None
         if fault is not None and not fault.delivered:
             return await self._fail(request, account, fault)
         if refused := self._refused(account, to, body):
@@ -157,7 +163,7 @@ class MetaSandbox(People, Faults):
             return refusal(100, 2018014)
         if body["sender_action"] not in _ACTIONS:
             return refusal(100, message="(#100) Unknown sender_action")
-        fault = self.take_fault("actions")
+        fault = self.take_fault("actions", to)
         if fault is None or fault.delivered:
             self.store.record_action(account, to, body["sender_action"])
         if fault is not None:
@@ -168,7 +174,7 @@ class MetaSandbox(People, Faults):
         account = self._account_for(request, request.query_params.get("user_id"), request.query_params.get("platform"))
         if isinstance(account, Response):
             return account
-        if fault := self.take_fault("reads"):
+        if fault := self.take_fault("reads", request.query_params.get("user_id", "")):
             return await self._fail(request, account, fault)
         return read_conversations(self.store, account, request.query_params, self._usage_headers(account))
 
@@ -194,7 +200,7 @@ class MetaSandbox(People, Faults):
                 return Response("<html><body>Sorry, something went wrong.</body></html>", media_type="text/html")
             case "cut":
                 return CutConnection()
-            case "hang":
+            case "hang" | "slow":
                 await hang(request, fault.seconds)
                 return CutConnection()
 
@@ -227,7 +233,7 @@ class MetaSandbox(People, Faults):
         return throttling_headers(account.id, account.channel, percent=self.usage_percent, minutes=0)
 
     def _echo_task(self, account: Account, to: str, text: str, mid: str, metadata: str | None) -> BackgroundTask | None:
-        if self.echo == "none" or not self.webhook_url or not self.app_secret:
+        if self.echo == "none" or to in self.no_echo_to or not self.webhook_url or not self.app_secret:
             return None
         item = meta_webhooks.echo_item(
             account, to, at_ms=self._now_ms(), text=text, mid=mid, app_id=self.app_id or None, metadata=metadata

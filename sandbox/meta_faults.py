@@ -10,9 +10,9 @@ Call = Literal["messages", "actions", "reads"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`delivered`: the message reaches the customer all the same."""
+    """`delivered`: the message reaches the customer all the same. `slow` is no fault but a late answer."""
 
-    kind: Literal["refuse", "garbage", "cut", "hang"]
+    kind: Literal["refuse", "garbage", "cut", "hang", "slow"]
     delivered: bool = False
     code: int = 1
     subcode: int | None = None
@@ -24,6 +24,7 @@ class Fault:
 class Faults:
     def __init__(self) -> None:
         self._faults: dict[Call, deque[Fault]] = {"messages": deque(), "actions": deque(), "reads": deque()}
+        self._personal: dict[tuple[Call, str], deque[Fault]] = {}
         self._faults_lock = threading.Lock()
 
     def refuse_next(
@@ -59,17 +60,26 @@ class Faults:
         """No answer for so long, then a cut connection; ends early when the caller gives up."""
         self._script(on, Fault("hang", delivered, seconds=seconds), times)
 
-    def take_fault(self, on: Call) -> Fault | None:
+    def fault_for(self, customer_id: str, *faults: Fault, on: Call = "messages") -> None:
+        """Only calls that concern this customer meet these, and before any other fault."""
         with self._faults_lock:
+            self._personal.setdefault((on, customer_id), deque()).extend(faults)
+
+    def take_fault(self, on: Call, customer_id: str = "") -> Fault | None:
+        with self._faults_lock:
+            personal = self._personal.get((on, customer_id))
+            if personal:
+                return personal.popleft()
             return self._faults[on].popleft() if self._faults[on] else None
 
     def faults_left(self) -> int:
         """How many scripted faults no call has met; a test that ends with some tested less than it says."""
         with self._faults_lock:
-            return sum(len(queue) for queue in self._faults.values())
+            return sum(len(queue) for queue in (*self._faults.values(), *self._personal.values()))
 
     def clear_faults(self) -> None:
         with self._faults_lock:
+            self._personal.clear()
             for queue in self._faults.values():
                 queue.clear()
 

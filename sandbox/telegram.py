@@ -102,6 +102,11 @@ class TelegramSandbox:
         """Deliver, then say nothing for so long."""
         self._script(Fault(hang_seconds=seconds, delivered=True), times)
 
+    def clear_faults(self) -> None:
+        """Forget what was scripted and has met no call yet."""
+        with self._changed:
+            self._faults.clear()
+
     def move_chat(self, old: str, new: str) -> None:
         """The group became a supergroup: the old id only tells the new one, and old messages are gone."""
         self._moved[old] = new

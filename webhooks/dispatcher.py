@@ -60,9 +60,10 @@ class Dispatcher:
                         log.info("dispatcher_recovered", failed_rounds=trouble)
                     trouble = 0
                     continue
-                if not isinstance(error, StoreUnavailable | OperationalError | TimeoutError | OSError):
-                    raise error
-                if not trouble:
+                foreseen = isinstance(error, StoreUnavailable | OperationalError | TimeoutError | OSError)
+                if not foreseen:  # a bug of ours; a dispatcher that ended would silence everybody
+                    log.error("dispatcher_round_failed", error=type(error).__name__, exc_info=error)
+                elif not trouble:
                     log.error("dispatcher_blocked", error=type(error).__name__, reason=str(error)[:200])
                 trouble += 1
                 await asyncio.wait({stopping}, timeout=min(0.2 * trouble, 2.0))

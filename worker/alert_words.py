@@ -1,41 +1,18 @@
-"""Reads `alerts.toml`: what managers are told, in words the business can edit."""
+"""The words of alerts, as part of the texts that a worker checks before it starts."""
 
-import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 
 from bot.alerting import AlertWords
+from runtime.alert_words import AlertWordsInvalid, read_alert_words
 from worker.prompt_files import PromptsInvalid
-
-ALERTS_FILE = "alerts.toml"
-_TITLES = ("handover", "told", "not_told", "account", "system", "task")
-_LABELS = ("account", "waiting", "last_message", "customer", "open", "conversation", "repeated")
 
 
 def load_alert_words(root: Path, locale: str) -> AlertWords:
-    """Raise `PromptsInvalid` naming every fault; `reasons.default` covers a rule without words of its own."""
-    path = root / locale / ALERTS_FILE
+    """Raise `PromptsInvalid` naming every fault."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as exc:
-        raise PromptsInvalid([f"{path} is missing: managers would be told nothing"]) from exc
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
-        raise PromptsInvalid([f"{path} cannot be read: {exc}"]) from exc
-    faults = [
-        f"{path}: [{table}] {name} is missing or not text"
-        for table, names in (("titles", _TITLES), ("labels", _LABELS), ("reasons", ("default",)))
-        for name in names
-        if not isinstance(raw.get(table), Mapping)
-        or not isinstance(raw[table].get(name), str)
-        or not raw[table][name].strip()
-    ]
-    if faults:
-        raise PromptsInvalid(faults)
-    return AlertWords(
-        titles=dict(raw["titles"]),
-        labels=dict(raw["labels"]),
-        reasons={name: str(text) for name, text in raw["reasons"].items()},
-    )
+        return read_alert_words(root, locale)
+    except AlertWordsInvalid as exc:
+        raise PromptsInvalid(exc.faults) from exc
 
 
 __all__ = ["AlertWords", "load_alert_words"]

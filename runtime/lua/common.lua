@@ -54,13 +54,17 @@ local function schedule(cid, due) add_deadline('ns:due', cid, due) end
 
 local function rest(cid)
   redis.call('HSET', at(cid), 'state', 'rest')
-  redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason', 'first')
+  redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason', 'first', 'deferred_until')
   redis.call('ZREM', 'ns:due', cid)
   redis.call('ZREM', 'ns:handed', cid)
 end
 
+-- Reasons to wait that are nobody's fault: what waits for them is not overdue (health.lua).
+local DEFERRALS = {human = true, humans_first = true, off_duty = true}
+
 local function hold(cid, due, reason)
   redis.call('HSET', at(cid), 'state', 'held', 'hold_reason', reason)
+  if DEFERRALS[reason] then redis.call('HSET', at(cid), 'deferred_until', text(due)) end
   redis.call('HDEL', at(cid), 'token', 'lease_until')
   redis.call('ZREM', 'ns:handed', cid)
   schedule(cid, due)

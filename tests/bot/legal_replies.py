@@ -116,10 +116,12 @@ LEGAL: tuple[tuple[str, str], ...] = (
     ("что по USB", "USB-кабель Type-C, 1 м — 490 ₽; 2 м — 690 ₽."),
     (
         "какие футболки есть?",
-        "Футболка белая — 1000 ₽, размеры S, M, L, в наличии\nФутболка чёрная — 1000 ₽, размеры S, M, L, в наличии\n"
-        "Футболка красная — 1100 ₽, размеры S, M, L, в наличии\nФутболка синяя — 1200 ₽, размеры S, M, L, в наличии\n"
-        "Футболка серая — 1200 ₽, размеры S, M, L, в наличии\nФутболка розовая — 1300 ₽, размеры S, M, L, в наличии\n"
-        "Футболка жёлтая — 1300 ₽, размеры S, M, L, в наличии",
+        (
+            "Футболка белая — 1000 ₽, размеры S, M, L, в наличии\nФутболка чёрная — 1000 ₽, размеры S, M, L, в наличии\n"
+            "Футболка красная — 1100 ₽, размеры S, M, L, в наличии\nФутболка синяя — 1200 ₽, размеры S, M, L, в наличии\n"
+            "Футболка серая — 1200 ₽, размеры S, M, L, в наличии\nФутболка розовая — 1300 ₽, размеры S, M, L, в наличии\n"
+            "Футболка жёлтая — 1300 ₽, размеры S, M, L, в наличии"
+        ),
     ),
     (
         "расписание",
@@ -138,7 +140,7 @@ LEGAL: tuple[tuple[str, str], ...] = (
     ("can i get a discount?", "We need to ask the manager about that; she will write to you tomorrow."),
     (
         "i want a refund please",
-        "I'm sorry, but I can't issue refunds myself. Our manager Kate will write to you in the morning.",
+        "I'm sorry, but I can't issue refunds myself. Our manager Kate will write to you tomorrow.",
     ),
     ("can you ship it today?", "I'm sorry, but I can't promise same-day shipping. It usually takes 2 days."),
     ("can you help me with my taxes?", "Sorry, we can't help with that, but we do have great notebooks for it!"),

@@ -1,0 +1,107 @@
+"""Plays a scene as a customer would, and looks into the running system for what came of it."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from bot.messages import conversation_id
+from bot.outcome import Outcome
+from cli.demo_scenes import Line, Seen
+from runtime.alert_outbox import AlertOutbox
+from runtime.clock import now_ms
+from runtime.ledger import Ledger
+from runtime.redis import connect
+from runtime.scripts import Scripts
+from sandbox.stack import Stack, StackFailed, new_customer
+from sandbox.telegram_html import parse_html
+from worker.telemetry import AttemptRecord
+
+_LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>')
+
+
+class Player:
+    """One at a time on a running stack; a message that is not closed within `patience_seconds` is a `StackFailed`."""
+
+    def __init__(self, stack: Stack, *, gap_seconds: float, patience_seconds: float) -> None:
+        self._stack = stack
+        self._gap_seconds = gap_seconds
+        self._patience_seconds = patience_seconds
+        self._runner = asyncio.Runner()
+        self._redis = connect(stack.valkey.url, max_connections=2, timeout_seconds=5, client_name="nightshift-demo")
+        self._scripts = Scripts(self._redis)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._runner:
+            self._runner.run(self._redis.aclose())
+
+    def play(self, texts: Sequence[str]) -> Seen:
+        """A new customer writes `texts`; return when each has its outcome and the managers know what they must."""
+        stack, customer_id = self._stack, new_customer()
+        account = stack.meta.account()
+        conversation = conversation_id(account.channel, account.id, customer_id)
+        stack.meta.set_profile(customer_id, name="Demo Customer", username=f"demo_{customer_id[-4:]}")
+        alerts_before = len(stack.telegram.messages)
+        said = self._runner.run(self._write(customer_id, texts))
+        stack.wait_for(
+            lambda: self._runner.run(self._is_over(conversation, len(said))),
+            f"an outcome of {len(said)} message(s)",
+            self._patience_seconds,
+        )
+        outcomes, turns = self._runner.run(self._look(conversation))
+        return Seen(
+            customer_id=customer_id,
+            said=said,
+            replies=self.replies(customer_id),
+            outcomes=outcomes,
+            turns=len(turns),
+            attempts=tuple(AttemptRecord(**attempt) for turn in turns for attempt in turn["attempts"]),
+            alerts=tuple(Line(m["at"], _as_text(m["html"])) for m in stack.telegram.messages[alerts_before:]),
+        )
+
+    def replies(self, customer_id: str) -> tuple[Line, ...]:
+        """All that this customer has been sent until now."""
+        return tuple(Line(sent["at"], sent["text"]) for sent in self._stack.meta.sent if sent["to"] == customer_id)
+
+    async def _write(self, customer_id: str, texts: Sequence[str]) -> tuple[Line, ...]:
+        said: list[Line] = []
+        for text in texts:
+            if said:
+                await asyncio.sleep(self._gap_seconds)
+            said.append(Line(now_ms() / 1000, text))
+            statuses = await self._stack.meta.deliver(self._stack.meta.text(customer_id, text))
+            if statuses != [200]:
+                raise StackFailed(
+                    f"the receiver did not take a message: HTTP {statuses}\n{self._stack.log_tail('web')}"
+                )
+        return tuple(said)
+
+    async def _is_over(self, conversation: str, messages: int) -> bool:
+        """Every message has its outcome, nothing is due any more, every alert has been delivered."""
+        if len(await self._outcomes(conversation)) < messages or await self._scripts.command("ZCARD", "ns:due"):
+            return False
+        alerts = await AlertOutbox(self._scripts).waiting()
+        return all(body.get("delivered") == body["count"] for _, body in alerts)
+
+    async def _look(self, conversation: str) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+        rows = await self._scripts.command("XRANGE", "ns:telemetry", "-", "+")
+        fields = [dict(zip(flat[::2], flat[1::2], strict=True)) if isinstance(flat, list) else flat for _, flat in rows]
+        turns = [orjson.loads(row["turn"]) for row in fields if row["c"] == conversation]
+        return await self._outcomes(conversation), turns
+
+    async def _outcomes(self, conversation: str) -> tuple[str, ...]:
+        steps = Ledger(self._scripts).steps()
+        return tuple([s.event async for s in steps if s.conversation_id == conversation and s.event in set(Outcome)])
+
+
+def _as_text(html: str) -> str:
+    """What a manager reads, with the addresses behind the links, which a terminal would hide."""
+    return parse_html(_LINK.sub(r"\2: \1", html))

@@ -1,0 +1,44 @@
+"""`python -m worker`: the Celery worker with the options it needs; more of Celery's own may be added.
+
+A full or read-only Redis makes Celery's consumer give up and its process end with code 1 (celery/celery#5716 and its
+kin). That is an outage like any other, so the process then starts itself anew, under the same pid, and whoever
+supervises it sees nothing; what ran is taken up when its leases have run out.
+"""
+
+import os
+import signal
+import sys
+import time
+
+from celery.bin.celery import celery
+
+from runtime.logging import get_logger
+
+log = get_logger(__name__)
+
+RESTART_SECONDS = 2.0
+CONCURRENCY = "250"  # turns in flight; threads that wait cost little, a saturated pool costs time
+
+
+def main() -> None:
+    # Not `app.worker_main`: it swallows the exit code.
+    code = celery.main(["-A", "worker.celery_app", "worker", *_options(), *sys.argv[1:]], standalone_mode=False)
+    if code != 1:
+        sys.exit(code or 0)
+    log.error("worker_starts_anew", seconds=RESTART_SECONDS)
+    # Celery's handlers would only take note of a request to stop that comes now.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    time.sleep(RESTART_SECONDS)
+    os.execv(sys.executable, [sys.executable, "-m", "worker", *sys.argv[1:]])  # noqa: S606 - ourselves
+
+
+def _options() -> list[str]:
+    return [
+        *("-P", "threads", "-c", CONCURRENCY, "-Q", "turns,ops"),
+        *("--without-mingle", "--without-gossip", "-E", "-l", "INFO", "-n", f"worker-{os.getpid()}@%h"),
+    ]
+
+
+if __name__ == "__main__":
+    main()

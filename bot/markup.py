@@ -39,7 +39,7 @@ _TABLE_ROW = regex.compile(r"^[ \t]*+\|[ \t]*+([^\n]*[^\s|])[ \t]*+\|[ \t]*+$", 
 # A pair is markup only around words: 20*30*40, **** 1234, @_anna_ and O`zbek are none.
 _BOLD = regex.compile(r"(?<!\*)\*\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*\*(?!\*)")
 _BOLD_ITALIC = regex.compile(r"(?<!\*)\*\*\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*\*\*(?!\*)")
-_ITALIC = regex.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*(?![\w*])")
+_ITALIC = regex.compile(r"(?<![\w*=/?&])\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*(?![\w*])")
 _UNDERLINE = regex.compile(r"(?<![\w@/.\-])__(?=[^\s_])([^_\n]{1,2000}?)(?<=[^\s_])__(?![\w])")
 _UNDERSCORE = regex.compile(r"(?<!\S)_(?=[^\s_])([^_\n]{1,2000})(?<=[^\s_])_(?!\w)")
 _STRIKE = regex.compile(r"~~(?=[^\s~])([^~\n]{1,2000}?)(?<=[^\s~])~~")

@@ -29,6 +29,7 @@ from runtime.settings import Settings, load_settings
 from sandbox.stack import ROOT, Stack, StackFailed
 
 FLAGSHIP = "Кружка «Туман»"  # the first scene asks for it
+REAL_SHOWS = "A real model cannot be told what to do. See below what this turned out to be."
 NO_KEY = """\
 The real model needs a key, and LLM_API_KEY is not set. Put it into .env or the environment:
   LLM_API_KEY=...      your provider's key (any word will do for a server that wants none)
@@ -100,9 +101,7 @@ def _play_all(view: View, stack: Stack, player: Player, *, locale: str, real: bo
     played: list[tuple[Scene, Seen]] = []
     faults: list[str] = []
     for number, scene in enumerate(scenes(catalogue_as_shipped=_catalogue_as_shipped()), start=1):
-        view.heading(number, scene)
-        if real:
-            view.say("(A real model does as it likes: see below what this turned out to be.)", "dim")
+        view.heading(number, scene.topic if real else scene.title, REAL_SHOWS if real else scene.shows)
         with view.busy(f"Scene {number}: the customer writes and waits"):
             seen = player.play(scene.texts[locale])
         broken = broken_for_any_model(seen, stub=stub) if real else scene.promise.broken(seen, stub=stub)

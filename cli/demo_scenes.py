@@ -87,9 +87,13 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`texts` by language, each one a webhook of its own; `shows` is the promise in plain words."""
+    """`texts` by language, each one a webhook of its own; `shows` is the promise in plain words.
+
+    `topic` is its title where the model cannot be told what to do.
+    """
 
     title: str
+    topic: str
     shows: str
     texts: Mapping[str, Sequence[str]]
     promise: Promise
@@ -103,7 +107,8 @@ def scenes(*, catalogue_as_shipped: bool) -> tuple[Scene, ...]:
     return (
         Scene(
             "Three messages, one answer",
-            "People write in bursts. Nightshift waits until the customer is done, looks into the catalogue, answers once.",
+            "Three messages, one answer",
+            "People write in bursts. Nightshift waits for the last message, searches the catalogue, answers once.",
             {
                 "ru": ("Ой, какая у вас красота 😍", "случайно увидела в ленте", question["ru"]),
                 "en": ("Oh, these are gorgeous 😍", "just saw you in my feed", question["en"]),
@@ -112,18 +117,21 @@ def scenes(*, catalogue_as_shipped: bool) -> tuple[Scene, ...]:
         ),
         Scene(
             "A message that fits no script",
+            "A kind word",
             "No script and no tool fits, so stage 4 answers: a short, warm reply.",
             one[shop_assistant.SMALL_TALK],
             Promise(),
         ),
         Scene(
             "Reasoning Lock, once",
+            "A gift for a mother",
             "The model thinks, says nothing, and calls that success. A kick wakes it; the customer notices nothing.",
             one[shop_assistant.LOCKED_ONCE],
             Promise(rungs=WHOLE_LADDER[:2]),
         ),
         Scene(
             "Reasoning Lock, for good",
+            "A dream",
             "No model says a word, however it is asked. The customer is told that a person will answer, and the "
             "managers are alerted.",
             one[shop_assistant.LOCKED_FOR_GOOD],
@@ -131,6 +139,7 @@ def scenes(*, catalogue_as_shipped: bool) -> tuple[Scene, ...]:
         ),
         Scene(
             "A question that wants to search for ever",
+            "A comparison of everything",
             f"The model searches on and on. At step {LAST_STEP + 1} of {LAST_STEP + 1} tools are forbidden, and it "
             "has to answer with what it has.",
             one[shop_assistant.TOOL_HUNGRY],

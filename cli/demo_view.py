@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bot.outcome import Outcome
-from cli.demo_scenes import Line, Scene, Seen
+from cli.demo_scenes import Line, Seen
 from runtime.clock import local
 from worker.telemetry import AttemptRecord
 
@@ -50,10 +50,10 @@ class View:
             progress.add_task(what)
             yield
 
-    def heading(self, number: int, scene: Scene) -> None:
+    def heading(self, number: int, title: str, shows: str) -> None:
         self._console.print()
-        self._console.print(Rule(Text(f"{number}. {scene.title}", "bold"), align="left"))
-        self.say(scene.shows, "italic")
+        self._console.print(Rule(Text(f"{number}. {title}", "bold"), align="left"))
+        self.say(shows, "italic")
 
     def scene(self, seen: Seen, *, with_cost: bool) -> None:
         self._section("What the customer saw")

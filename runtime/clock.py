@@ -18,3 +18,8 @@ def monotonic() -> float:
 def local(ms: int, timezone: str) -> datetime:
     """An aware datetime in the business's time zone."""
     return datetime.fromtimestamp(ms / 1000, UTC).astimezone(ZoneInfo(timezone))
+
+
+def utc_day(ms: int) -> str:
+    """Such as 20260131."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y%m%d")

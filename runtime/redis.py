@@ -76,7 +76,7 @@ def connect(
         timeout=pool_wait_seconds if pool_wait_seconds is not None else timeout_seconds,
         **options,
     )
-    return aioredis.Redis(connection_pool=pool)
+    return aioredis.Redis.from_pool(pool)  # closing the client closes the pool, too
 
 
 def _sentinel_client(url: str, max_connections: int, options: dict[str, Any]) -> aioredis.Redis:

@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from bot.ladder import Kick, Rung, default_ladder
+from bot.ladder_config import declared_ladder, ladder_faults
 from bot.messages import Channel
 from bot.shift import Hours, ShiftMode, parse_hours
 
@@ -82,7 +84,33 @@ class Model(Section):
     temperature: float | None = None
     effort: str | None = None
     max_tokens: int = Field(8000, ge=256)
+    last_step_max_tokens: int = Field(8000, ge=256)
     data_collection: Literal["deny", "allow"] = "deny"
+    provider: dict[str, Any] = {}
+    max_cost_per_turn: float = Field(0, ge=0)  # US dollars; 0: no cap
+    max_cost_per_day: float = Field(0, ge=0)
+
+    @field_validator("provider")
+    @classmethod
+    def data_collection_has_a_key(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if "data_collection" in value:
+            raise ValueError("data_collection is a key of [model] itself")
+        return value
+
+
+class LadderRung(Section):
+    """One `[[ladder]]` entry; the last one is `stub = true`, the line that needs no model."""
+
+    name: str = ""
+    model: str = ""
+    kick: Kick = Kick.NONE
+    thinking: str = "default"
+    tools: bool = True
+    flatten: bool = False
+    max_tokens: int = Field(0, ge=0)
+    provider: dict[str, Any] = {}
+    salvage: bool = False
+    stub: bool = False
 
 
 class Turn(Section):
@@ -94,9 +122,20 @@ class Leads(Section):
 
 
 class Alerts(Section):
-    """What an alert may say of the customer: the public @username or first name, or neither."""
+    """`show_name`: an alert may say the customer's public @username or first name.
+
+    `heartbeat_url` is asked for once a minute while all is well, so that its owner rings when it is not.
+    """
 
     show_name: bool = True
+    heartbeat_url: str = ""
+
+    @field_validator("heartbeat_url")
+    @classmethod
+    def web_address(cls, value: str) -> str:
+        if value and not value.startswith(("https://", "http://")):
+            raise ValueError("heartbeat_url must begin with https:// or http://")
+        return value
 
 
 class Config(Section):
@@ -105,9 +144,26 @@ class Config(Section):
     debounce: Debounce = Debounce()
     shift: Shift = Shift()
     model: Model = Model()
+    ladder: tuple[LadderRung, ...] = ()
     turn: Turn = Turn()
     leads: Leads = Leads()
     alerts: Alerts = Alerts()
+
+    @model_validator(mode="after")
+    def ladder_ends_in_the_stub(self) -> "Config":
+        if faults := ladder_faults(self.ladder):
+            raise ValueError("[[ladder]]: " + "; ".join(faults))
+        return self
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """The ladder as it is climbed: the declared one, else the shorthand of `[model]` spelled out."""
+        return declared_ladder(self.ladder, self.model.name, self.model.fallback) or default_ladder(
+            main=self.model.name,
+            fallback=self.model.fallback,
+            max_kicks=self.model.max_kicks,
+            salvage=self.model.salvage,
+        )
 
     @model_validator(mode="after")
     def accounts_differ(self) -> "Config":
@@ -227,6 +283,9 @@ def _with_tokens(raw: dict[str, Any], environ: Mapping[str, str]) -> dict[str, A
     return {**raw, "accounts": filled}
 
 
+_LISTED = {"accounts": Account, "ladder": LadderRung}  # sections that may be repeated
+
+
 def _unknown_keys(raw: Mapping[str, Any], section: type[BaseModel], where: str) -> list[str]:
     """A typo silently becomes a default, so it is named; a key of a newer version must not stop the start."""
     found: list[str] = []
@@ -236,7 +295,7 @@ def _unknown_keys(raw: Mapping[str, Any], section: type[BaseModel], where: str) 
             near = difflib.get_close_matches(key, section.model_fields, n=1)
             found.append(f"{where}: {key} is not a setting" + (f"; did you mean {near[0]}?" if near else ""))
             continue
-        kind = Account if key == "accounts" else field.annotation
+        kind: Any = _LISTED.get(key, field.annotation)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             for item in value if isinstance(value, list) else [value]:
                 if isinstance(item, Mapping):

@@ -1,4 +1,4 @@
-"""Incidents of the house itself: one state for all who watch, raised in the durable outbox, told by whoever is alive."""
+"""Incidents of the house itself: one state for all who watch, raised in the durable outbox, told by who is alive."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

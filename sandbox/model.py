@@ -108,6 +108,8 @@ class ModelStandIn:
             return refused(Refused(401, "No auth credentials found", ""))
         if why := refusal_of(body):
             return refused(why)
+        if _thinks_anyway(body):
+            return FAULTS["400_reasoning_mandatory"].respond(ChatRequest(body, number, http))
         return self._respond(ChatRequest(body, number, http))
 
     def _respond(self, request: ChatRequest) -> Response:
@@ -136,7 +138,8 @@ class ModelStandIn:
             {
                 "id": name,
                 "context_length": 131_072,
-                "supported_parameters": ["tools", "reasoning"],
+                "supported_parameters": ["tools", "tool_choice", "reasoning", "max_tokens", "temperature"],
+                "pricing": {"prompt": "0.0000001", "completion": "0.0000004"},
                 "reasoning": reasoning,
             }
             for name, reasoning in MODELS
@@ -189,6 +192,14 @@ def _item(raw: Any) -> Script:
     if isinstance(raw, Mapping) and raw.keys() <= {field.name for field in fields(Answer)}:
         return Answer(**raw)
     raise ValueError("an item is a text, a fault or the fields of an answer")
+
+
+def _thinks_anyway(body: Mapping[str, Any]) -> bool:
+    """The model cannot stop thinking, and is asked to."""
+    mandatory = any(name == body["model"] and reasoning["mandatory"] for name, reasoning in MODELS)
+    reasoning = body.get("reasoning")
+    off = isinstance(reasoning, Mapping) and (reasoning.get("enabled") is False or reasoning.get("effort") == "none")
+    return mandatory and off
 
 
 def _bearer(http: Request) -> str:

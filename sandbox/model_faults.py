@@ -82,6 +82,12 @@ def _prompt_echo(request: ChatRequest) -> Response:
     return Answer(content=request.system[:800] or "You are a helpful assistant.").response(request)
 
 
+def _stage_echo(request: ChatRequest) -> Response:
+    """Recites the middle of its instructions."""
+    middle = len(request.system) // 2
+    return Answer(content=request.system[middle : middle + 600] or "You are a helpful assistant.").response(request)
+
+
 def _kick_echo(request: ChatRequest) -> Response:
     note = request.customer.splitlines()[-1] if request.customer else "answer the customer now"
     text = f"Sorry, my previous reply was empty. The note says: {note} Here is the answer: yes, of course.\n{TAGS}"
@@ -156,6 +162,8 @@ _SILENT = [
     _answer("refusal_field", "refusal", Answer(content=None, refusal="I'm sorry, I can't help with that.")),
     _answer("draft_in_reasoning", "draft in reasoning", replace(_LOCK, reasoning=f"{THOUGHT}\nDraft: {GOOD_TEXT}")),
     _answer("wrong_bucket", "wrong bucket", Answer(content="", reasoning=GOOD_TEXT)),
+    _answer("filler_collapse", "filler collapse", Answer(reasoning="", usage={"completion_tokens": 30})),
+    _answer("obeyed_silence", "ordered silence", Answer(reasoning="", usage={"completion_tokens": 1})),
 ]
 
 _UNFIT = [
@@ -187,6 +195,9 @@ _UNFIT = [
     _answer("loop", "loop", Answer(content="Конечно, подскажу вам. " * 120)),
     _answer("chinese_garble", "garbled", Answer(content=_GARBLE)),
     _answer("wrong_language", "wrong language", Answer(content=_CHINESE)),
+    Fault("stage_echo", "prompt echo", _stage_echo),
+    _answer("null_word", "markup only", Answer(content="null")),
+    _answer("object_wrapper", "json wrapper", Answer(content='{"data": null, "success": true}')),
     _answer(
         "json_wrapper",
         "json wrapper",
@@ -288,6 +299,16 @@ _TRANSPORT = [
 _REFUSALS = [
     _refusal("400", "bad request", Refused(400, "Provider returned error")),
     _refusal(
+        "400_reasoning_mandatory",
+        "mandatory thinking",
+        Refused(400, "Reasoning is mandatory for this endpoint and cannot be disabled."),
+    ),
+    _refusal("400_system_not_first", "history fault", Refused(400, "System message must be at the beginning.")),
+    _refusal("400_empty_content", "history fault", Refused(400, "messages: text content blocks must be non-empty")),
+    _refusal("400_prefill", "history fault", Refused(400, "Assistant response prefill is incompatible with thinking")),
+    _refusal("400_tools_missing", "history fault", Refused(400, "`tools` must be set when messages hold tool calls")),
+    _refusal("422", "bad request", Refused(422, "Unprocessable Entity", "")),
+    _refusal(
         "400_reasoning_lost",
         "history fault",
         Refused(400, "The `reasoning_content` in the thinking mode must be passed back to the API."),
@@ -295,6 +316,7 @@ _REFUSALS = [
     _refusal("401", "account", Refused(401, "User not found.", "")),
     _refusal("402", "account", Refused(402, "This request requires more credits, or fewer max_tokens.", "")),
     _refusal("403_moderation", "moderation", Refused(403, "flagged", "", {"reasons": ["x"], "flagged_input": "y"})),
+    _refusal("403_key", "account", Refused(403, "Key limit exceeded", "")),
     _refusal("404_model", "not found", Refused(404, "No endpoints found for sandbox/unknown.", "")),
     _refusal(
         "404_tool_choice",
@@ -313,7 +335,10 @@ _REFUSALS = [
         lambda _: Response("<html><h1>502 Bad Gateway</h1></html>", status_code=502, media_type="text/html"),
     ),
     _refusal("503", "capacity", Refused(503, "overloaded", "provider_overloaded", headers={"retry-after": "1"})),
+    _refusal("408", "capacity", Refused(408, "Request timed out", "timeout")),
+    _refusal("524", "capacity", Refused(524, "A timeout occurred", "")),
     _refusal("529", "capacity", Refused(529, "Overloaded", "")),
+    _refusal("413", "context overflow", Refused(413, "Payload Too Large", "")),
     _refusal(
         "context_overflow",
         "context overflow",

@@ -1,8 +1,9 @@
 """Puts the receiver together: one ASGI application from settings and a store."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -16,6 +17,7 @@ from webhooks.accounts import Accounts
 from webhooks.endpoints import EventStore, Limits, Verification, WebhookEndpoint
 from webhooks.health import HealthEndpoints, HealthStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
+from webhooks.watchdog import watch_dispatcher
 
 log = get_logger(__name__)
 
@@ -31,10 +33,11 @@ def create_app(
     store: Store,
     *,
     close: Callable[[], Awaitable[None]] | None = None,
+    watch: Callable[[], Coroutine[Any, Any, None]] | None = None,
     limits: Limits | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
-    """The application; `close` is awaited when the server stops."""
+    """The application; `watch` runs beside it until the server stops, then `close` is awaited."""
     metrics = ReceiverMetrics()
     webhook = WebhookEndpoint(
         secrets=settings.env.app_secrets,
@@ -50,9 +53,13 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_site: Starlette) -> AsyncIterator[None]:
         _say_what_is_missing(settings)
+        watching = asyncio.create_task(watch()) if watch is not None else None
         try:
             yield
         finally:
+            if watching is not None:
+                watching.cancel()
+                await asyncio.wait({watching}, timeout=2)
             if close is not None:
                 await close()
 
@@ -79,7 +86,7 @@ def create_app(
 def open_app(settings: Settings) -> ASGIApp:
     """The application over the real inbox, which it closes when the server stops."""
     inbox = open_inbox(settings, role="receiver")
-    return create_app(settings, inbox, close=inbox.aclose)
+    return create_app(settings, inbox, close=inbox.aclose, watch=lambda: watch_dispatcher(settings))
 
 
 def _say_what_is_missing(settings: Settings) -> None:

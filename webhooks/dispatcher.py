@@ -14,6 +14,7 @@ from kombu import Producer
 from kombu.exceptions import OperationalError
 
 from runtime import queue
+from runtime.clock import monotonic
 from runtime.health import SystemHealth
 from runtime.heartbeat import beat_for_ever
 from runtime.logging import configure_logging, get_logger
@@ -22,11 +23,13 @@ from runtime.schedule import ALERT_REDO_SECONDS, REDO_SECONDS, Due, Schedule
 from runtime.scripts import Scripts
 from runtime.sentry import init_sentry
 from runtime.settings import Settings, SettingsInvalid, load_settings
+from webhooks.watchdog import watch_workers
 
 BATCH = 100
 QUOTA = 500  # conversations handed out and not yet claimed: a backlog waits in `due`, not in Celery
 LONGEST_SLEEP_SECONDS = 5.0
 PUBLISH_SECONDS = 5.0
+ROUND_SECONDS = 20.0  # whoever has not finished a round for so long dispatches nothing, and says so by its silence
 
 log = get_logger(__name__)
 
@@ -37,13 +40,14 @@ class Dispatcher:
         self._health = health
         self._celery = celery
         self._stopping = asyncio.Event()
+        self._last_round = monotonic()
 
     def stop(self) -> None:
         self._stopping.set()
 
     async def run(self) -> None:
         """Until `stop`; an outage of Redis or of the broker is waited out, and said once."""
-        beating = asyncio.create_task(beat_for_ever(self._health, "dispatcher"))
+        beating = asyncio.create_task(beat_for_ever(self._health, "dispatcher", at_work=self._dispatches))
         stopping = asyncio.create_task(self._stopping.wait())
         trouble = 0
         try:
@@ -59,6 +63,7 @@ class Dispatcher:
                     if trouble:
                         log.info("dispatcher_recovered", failed_rounds=trouble)
                     trouble = 0
+                    self._last_round = monotonic()
                     continue
                 foreseen = isinstance(error, StoreUnavailable | OperationalError | TimeoutError | OSError)
                 if not foreseen:  # a bug of ours; a dispatcher that ended would silence everybody
@@ -70,6 +75,9 @@ class Dispatcher:
         finally:
             beating.cancel()
             stopping.cancel()
+
+    def _dispatches(self) -> bool:
+        return monotonic() - self._last_round < ROUND_SECONDS
 
     async def _round(self) -> None:
         due = await self._schedule.pop_due(limit=BATCH, quota=QUOTA)
@@ -105,9 +113,12 @@ async def _main(settings: Settings) -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, dispatcher.stop)
     log.info("dispatcher_started")
+    watching = asyncio.create_task(watch_workers(settings))
     try:
         await dispatcher.run()
     finally:
+        watching.cancel()
+        await asyncio.wait({watching}, timeout=2)
         await client.aclose()
         log.info("dispatcher_stopped")
 

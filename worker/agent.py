@@ -3,88 +3,41 @@ why there are none. It never raises for what a model does."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from bot.agent_step import FinalStep, prepare_agent_step
 from bot.conversation import Conversation
-from bot.ladder import Ask, Attempt, Kick, Rung, next_move
+from bot.hints import LOOK_UP_NOW
+from bot.ladder import Ask, Attempt, GiveUp, Rung, keeps_time_back, next_move
 from bot.model_output import Completion, ModelCallFailed
-from bot.tags import TaggedReply
+from bot.notebook import read_notebook, write_notebook
+from bot.repairs import Repair, repair_for
+from bot.salvage import salvage_candidate
 from bot.transcript import Transcript, burst_text
 from bot.validation import Judgement, ReplyContext, Verdict, judge
 from clients.llm import Deadlines, LLMClient, ModelRequest
 from runtime.logging import get_logger
 from runtime.settings import Model
+from runtime.spending import Spending
+from worker.asking import deadlines_of, is_plain, kick_of, make_request
+from worker.attempts import AttemptRecord, Reasoning
+from worker.climb import Budget, Climb, Thought
 from worker.prompt_files import PromptSet
-from worker.telemetry import AttemptRecord
 from worker.tools import ToolBox
+
+__all__ = ["Agent", "Budget", "Thought"]
 
 log = get_logger(__name__)
 
 REPEATED_CALLS = 3  # the same call with the same arguments this often forces the last step
 UNKNOWN_TOOLS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Seconds of one turn, and how they are shared out. `ends_at` is on the loop's clock."""
-
-    total: float
-    ends_at: float
-
-    @property
-    def for_sending(self) -> float:
-        return min(5.0, self.total / 10)
-
-    @property
-    def for_fallback(self) -> float:
-        return self.total / 4
-
-    @property
-    def for_last_step(self) -> float:
-        return self.total / 4
-
-    @property
-    def shortest_call(self) -> float:
-        return min(3.0, self.total / 20)
-
-    def left(self, now: float) -> float:
-        return self.ends_at - self.for_sending - now
-
-
-@dataclass(frozen=True, slots=True)
-class Thought:
-    """What came of it: `reply` is None when only the stub is left, and `rule` then says why.
-
-    `partial`: the answer was given at the forced last step, from what had been gathered by then.
-    """
-
-    reply: TaggedReply | None
-    rule: str
-    partial: bool
-    attempts: tuple[AttemptRecord, ...]
-
-
-@dataclass(slots=True)
-class _Climb:
-    """What one turn's climb carries from rung to rung."""
-
-    conversation: Conversation
-    transcript: Transcript
-    system: str
-    budget: Budget
-    step: int = 0
-    forced: bool = False
-    avoided: list[str] = field(default_factory=list)
-    calls: dict[tuple[str, str], int] = field(default_factory=dict)
-    unknown_tools: int = 0
-    records: list[AttemptRecord] = field(default_factory=list)
+UNFINISHED = frozenset({"stream_cut", "length_cut"})  # rules under which the text is a beginning, not a leak
 
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
     judgement: Judgement
+    rung: Rung
     partial: bool
 
 
@@ -98,6 +51,7 @@ class Agent:
         prompts: PromptSet,
         tools: ToolBox,
         clock: Callable[[], float],
+        spending: Spending | None = None,
     ) -> None:
         self._llm = llm
         self._model = model
@@ -106,131 +60,198 @@ class Agent:
         self._tools = tools
         self._tool_names = tuple(spec["function"]["name"] for spec in tools.specs)
         self._clock = clock
+        self._spending = spending
 
-    async def think(self, conversation: Conversation, *, system: str, budget: Budget) -> Thought:
-        """Answer the open messages of `conversation`, within the budget, whatever the model does."""
-        climb = _Climb(conversation, Transcript(conversation.history, conversation.messages), system, budget)
+    async def think(
+        self,
+        conversation: Conversation,
+        *,
+        system: str,
+        budget: Budget,
+        on_found: Callable[[str], None] = lambda _: None,
+    ) -> Thought:
+        """Answer the open messages of `conversation`, within the budget, whatever the model does.
+
+        `on_found` is told the notebook each time something was looked up: a cancelled turn returns nothing.
+        """
+        earlier = read_notebook(conversation.notebook, now_ms=conversation.now_ms)
+        transcript = Transcript(conversation.history, conversation.messages, found_earlier=earlier)
+        climb = Climb(conversation, transcript, system, budget, on_found)
+        if self._spending is not None and self._model.max_cost_per_day:
+            climb.spent_today = await self._spending.today()
         attempts: list[Attempt] = []
-        move = self._next(attempts, budget)
+        move = self._next(climb, attempts)
         while isinstance(move, Ask):
             if move.wait_seconds:
                 await asyncio.sleep(move.wait_seconds)
             result = await self._attempt(climb, move)
             if isinstance(result, _Spoken):
-                return Thought(result.judgement.reply, result.judgement.rule, result.partial, tuple(climb.records))
+                return _spoken(climb, result, rescued=bool(attempts))
             attempts.append(result)
-            move = self._next(attempts, budget)
-        return Thought(None, move.rule, False, tuple(climb.records))
+            move = self._next(climb, attempts)
+        return Thought(
+            None,
+            move.rule,
+            False,
+            tuple(climb.records),
+            notebook=_notebook(climb),
+            reasonings=tuple(climb.reasonings),
+        )
 
-    def _next(self, attempts: Sequence[Attempt], budget: Budget) -> Any:
+    def _next(self, climb: Climb, attempts: Sequence[Attempt]) -> Ask | GiveUp:
+        if rule := self._too_dear(climb):
+            return GiveUp(rule)
         return next_move(
             attempts,
             self._ladder,
-            seconds_left=budget.left(self._clock()),
-            shortest_call_seconds=budget.shortest_call,
-            fallback_seconds=budget.for_fallback,
+            seconds_left=climb.budget.left(self._clock()),
+            shortest_call_seconds=climb.budget.shortest_call,
+            fallback_seconds=climb.budget.for_fallback,
+            salvageable=bool(climb.candidate),
         )
 
-    async def _attempt(self, climb: _Climb, ask: Ask) -> _Spoken | Attempt:
+    def _too_dear(self, climb: Climb) -> str:
+        """The rule of the cap that is reached, or ""."""
+        model = self._model
+        if model.max_cost_per_turn and climb.cost >= model.max_cost_per_turn:
+            return "cost_turn"
+        return "cost_day" if model.max_cost_per_day and climb.spent_today >= model.max_cost_per_day else ""
+
+    async def _attempt(self, climb: Climb, ask: Ask) -> _Spoken | Attempt:
         """One rung: steps with tools until the model speaks, fails, or has to."""
         rung = self._ladder[ask.rung]
-        if rung.flatten or ask.flatten:
+        if ask.repair is Repair.TRIM:
+            climb.transcript.trim()
+        elif rung.flatten or ask.flatten or ask.bare or ask.repair is Repair.FLATTEN:
             climb.transcript.flatten()
         while True:
-            final = self._prepare(climb, rung)
-            request = self._request(climb, rung, ask, final)
+            final = self._prepare(climb, ask)
+            request = make_request(
+                climb, rung, ask, final, model=self._model, prompts=self._prompts, tools=self._tools
+            )
             try:
-                completion = await self._llm.complete(request, self._deadlines(climb.budget, rung))
+                completion = await self._llm.complete(request, self._deadlines(climb, ask, final))
             except ModelCallFailed as failure:
                 climb.records.append(
                     AttemptRecord.of_failure(request, failure, rung.name, climb.step, self._prompts.hash)
                 )
                 log.warning("model_call_failed", fault=failure.fault, status=failure.status, rung=rung.name)
-                return self._failed(ask, failure)
-            if completion.tool_calls and rung.tools and final is None:
+                return self._failed(climb, ask, request, failure, final)
+            await self._pay(climb, completion)
+            if completion.tool_calls and rung.tools and not ask.bare and final is None:
                 climb.records.append(
                     AttemptRecord.of_tool_step(request, completion, rung.name, climb.step, self._prompts.hash)
                 )
                 await self._run_tools(climb, completion)
+                if rule := self._too_dear(climb):
+                    return Attempt(ask.rung, rule)
                 continue
-            judgement = judge(completion, self._context(climb, rung, final, request))
+            judgement = judge(completion, self._context(climb, rung, ask, final, request))
             climb.records.append(
                 AttemptRecord.of_judgement(request, completion, judgement, rung.name, climb.step, self._prompts.hash)
             )
             if judgement.verdict is Verdict.SUCCESS:
-                return _Spoken(judgement, partial=final is not None)
+                return _Spoken(judgement, rung, partial=final is not None)
             log.warning(
                 "reply_unusable", verdict=judgement.verdict, rule=judgement.rule, rung=rung.name, step=climb.step
             )
-            if completion.provider:
-                climb.avoided.append(completion.provider)
-            return Attempt(ask.rung, judgement.rule, judgement.verdict, repeated=ask.repeated, repaired=ask.repaired)
+            self._learn(climb, rung, request, completion, judgement)
+            return Attempt(
+                ask.rung,
+                judgement.rule,
+                judgement.verdict,
+                repeated=ask.repeated,
+                mended=ask.repair,
+                # Without a last step before it, an announced lookup can still be made.
+                hint=LOOK_UP_NOW if judgement.rule == "announced_tool" and final is None else judgement.hint,
+                last_step=final is not None,
+                bare=ask.bare,
+            )
 
-    def _failed(self, ask: Ask, failure: ModelCallFailed) -> Attempt:
+    async def _pay(self, climb: Climb, completion: Completion) -> None:
+        cost = completion.usage.cost or 0.0
+        climb.cost += cost
+        if self._spending is not None and cost > 0:
+            climb.spent_today = await self._spending.add(cost)
+
+    def _failed(
+        self, climb: Climb, ask: Ask, request: ModelRequest, failure: ModelCallFailed, final: FinalStep | None
+    ) -> Attempt:
+        repair = repair_for(
+            failure.fault,
+            failure.detail,
+            thinking=request.thinking,
+            has_tool_choice=request.tool_choice is not None,
+            has_tool_steps=climb.transcript.has_tool_steps,
+            is_plain=is_plain(request),
+        )
         return Attempt(
             ask.rung,
             failure.fault.value,
             fault=failure.fault,
             retry_after_seconds=failure.retry_after_seconds,
             repeated=ask.repeated,
-            repaired=ask.repaired,
+            repair=repair,
+            mended=ask.repair,
+            hint=ask.hint,
+            last_step=final is not None,
+            bare=ask.bare,
         )
 
-    def _prepare(self, climb: _Climb, rung: Rung) -> FinalStep | None:
-        reserve = 0.0 if rung.is_fallback else climb.budget.for_fallback
-        left = climb.budget.left(self._clock()) - reserve
-        return prepare_agent_step(
+    def _learn(
+        self, climb: Climb, rung: Rung, request: ModelRequest, completion: Completion, judgement: Judgement
+    ) -> None:
+        """What an unusable answer leaves behind: a provider to avoid, an unfinished draft, a reply in its thoughts."""
+        if completion.provider:
+            climb.avoided.append(completion.provider)
+        if judgement.rule in UNFINISHED and completion.content.strip():
+            climb.draft = judgement.reply.text if judgement.reply else completion.content
+        if not completion.reasoning.strip():
+            return
+        climb.reasonings.append(Reasoning.of(completion, rung.name, climb.step, judgement.rule))
+        if any(r.salvage for r in self._ladder):
+            candidate = salvage_candidate(
+                completion,
+                thinking_off=request.thinking == "off",
+                customer_text=burst_text(climb.conversation.messages),
+                system_prompt=climb.system,
+                known="\n".join(climb.transcript.found),
+                tools=self._tool_names,
+            )
+            climb.candidate = candidate or climb.candidate
+
+    def _prepare(self, climb: Climb, ask: Ask) -> FinalStep | None:
+        left = climb.budget.left(self._clock()) - self._kept_back(climb, ask)
+        least = climb.budget.for_last_step + climb.budget.shortest_call
+        final = prepare_agent_step(
             climb.step,
             max_steps=self._model.max_steps,
             system_prompt=climb.system,
             instruction=self._prompts.final_step,
             # Only a turn that has used tools can be told to stop; a first answer simply gets what time there is.
-            out_of_time=climb.forced or (climb.step > 0 and left < climb.budget.for_last_step),
+            out_of_time=climb.forced or ask.bare or (climb.step > 0 and left < least),
         )
+        climb.forced = climb.forced or final is not None  # what comes after a last step is one too
+        return final
 
-    def _request(self, climb: _Climb, rung: Rung, ask: Ask, final: FinalStep | None) -> ModelRequest:
-        system, note = (final.system_prompt, final.trailing_note) if final else (climb.system, "")
-        if rung.kick is Kick.SYSTEM:
-            system = f"{system}\n\n{self._prompts.kick(1)}"
-        elif rung.kick is Kick.USER:
-            note = f"{note}\n\n{self._prompts.kick(2)}".strip()
-        offered = rung.tools or climb.transcript.has_tool_steps
-        provider: dict[str, Any] = {"data_collection": self._model.data_collection}
-        if ask.other_provider and climb.avoided:
-            provider["ignore"] = sorted(set(climb.avoided))
-        thinking = rung.thinking
-        if thinking == "default" and self._model.effort:
-            thinking = self._model.effort
-        return ModelRequest(
-            model=rung.model,
-            messages=climb.transcript.messages(system, note=note),
-            tools=self._tools.specs if offered else (),
-            tool_choice="none" if offered and (final or not rung.tools) else None,
-            max_tokens=self._model.max_tokens * (2 if ask.more_tokens else 1),
-            temperature=self._model.temperature,
-            thinking=thinking,
-            provider=provider,
-            # A sticky provider is what another provider must not be asked by.
-            session_id=None if ask.other_provider else climb.conversation.id,
-            user=climb.conversation.id,
-        )
+    def _kept_back(self, climb: Climb, ask: Ask) -> float:
+        return climb.budget.for_fallback if keeps_time_back(self._ladder, ask.rung) else 0.0
 
-    def _deadlines(self, budget: Budget, rung: Rung) -> Deadlines:
-        reserve = 0.0 if rung.is_fallback else budget.for_fallback
-        total = max(budget.left(self._clock()) - reserve, budget.shortest_call)
-        return Deadlines(
-            first_byte_seconds=min(0.35 * budget.total, total),
-            idle_seconds=min(0.25 * budget.total, total),
-            total_seconds=total,
-            thinking_seconds=min(0.45 * budget.total, total),
-        )
+    def _deadlines(self, climb: Climb, ask: Ask, final: FinalStep | None) -> Deadlines:
+        kept_back = self._kept_back(climb, ask)
+        if climb.step > 0 and final is None:
+            kept_back += climb.budget.for_last_step
+        elif not kept_back and ask.rung + 1 < len(self._ladder) and not self._ladder[ask.rung + 1].salvage:
+            kept_back = climb.budget.left(self._clock()) / 2  # a further model waits above
+        return deadlines_of(climb.budget, now=self._clock(), kept_back=kept_back)
 
-    def _context(self, climb: _Climb, rung: Rung, final: FinalStep | None, request: ModelRequest) -> ReplyContext:
-        kick = {Kick.SYSTEM: 1, Kick.USER: 2}.get(rung.kick)
+    def _context(
+        self, climb: Climb, rung: Rung, ask: Ask, final: FinalStep | None, request: ModelRequest
+    ) -> ReplyContext:
         return ReplyContext(
             customer_text=burst_text(climb.conversation.messages),
             system_prompt=str(request.messages[0]["content"]),
-            kick=self._prompts.kick(kick) if kick else "",
+            kick=kick_of(rung, ask, self._prompts),
             last_step=final is not None or not rung.tools,
             tools_offered=bool(request.tools),
             previous_stage=climb.conversation.stage or "CONSULT",
@@ -238,7 +259,7 @@ class Agent:
             quotable=self._prompts.quotable,
         )
 
-    async def _run_tools(self, climb: _Climb, completion: Completion) -> None:
+    async def _run_tools(self, climb: Climb, completion: Completion) -> None:
         """All calls of one step at once; a broken or repeated call is met with words, never with silence."""
         calls = [
             call if call.id else replace(call, id=f"call_{climb.step}_{index}")
@@ -246,6 +267,7 @@ class Agent:
         ]
         results = await asyncio.gather(*(self._tools.call(call) for call in calls))
         climb.transcript.add_tool_step(completion.raw_message, calls, [result.text for result in results])
+        climb.generous = climb.generous or completion.finish_reason == "length"
         for call in calls:
             signature = (call.name, call.arguments.strip())
             climb.calls[signature] = climb.calls.get(signature, 0) + 1
@@ -253,3 +275,21 @@ class Agent:
             climb.unknown_tools += call.name not in self._tool_names
         climb.forced = climb.forced or climb.unknown_tools >= UNKNOWN_TOOLS
         climb.step += 1
+        climb.on_found(_notebook(climb))
+
+
+def _spoken(climb: Climb, spoken: _Spoken, *, rescued: bool) -> Thought:
+    return Thought(
+        spoken.judgement.reply,
+        spoken.judgement.rule,
+        spoken.partial,
+        tuple(climb.records),
+        rescued_by=spoken.rung.name if rescued else "",
+        salvaged=spoken.rung.salvage,
+        notebook=_notebook(climb) if spoken.partial else "",
+        reasonings=tuple(climb.reasonings),
+    )
+
+
+def _notebook(climb: Climb) -> str:
+    return write_notebook(climb.transcript.found, climb.draft, at_ms=climb.conversation.now_ms)

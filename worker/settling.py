@@ -6,7 +6,6 @@ from enum import Enum
 from bot.conversation import Conversation, Part
 from bot.errors import NightshiftError
 from clients.graph_api import GraphAPI
-from runtime.clock import now_ms
 from runtime.hashing import text_hash
 from runtime.logging import get_logger
 
@@ -49,7 +48,7 @@ async def look_up(graph: GraphAPI, conversation: Conversation, part: Part) -> Se
         fresh = not message.created_at_ms or message.created_at_ms >= part.sending_at_ms - CLOCK_SLACK_MS
         if ours and fresh and text_hash(message.text) == wanted:
             return Settlement.FOUND
-    if now_ms() - part.sending_at_ms <= SEND_TIMEOUT_MS:
+    if conversation.now_ms - part.sending_at_ms <= SEND_TIMEOUT_MS:
         return LookAgain(LOOK_AGAIN_SECONDS, f"looks {misses} {failures}")
     if misses + 1 >= MISSES_BEFORE_RESEND:
         return Settlement.NOT_SENT

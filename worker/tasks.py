@@ -5,7 +5,15 @@ import sys
 from typing import Any
 
 import sentry_sdk
-from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
+from celery.signals import (
+    heartbeat_sent,
+    task_postrun,
+    task_prerun,
+    worker_init,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
 
 from runtime import queue
 from runtime.logging import get_logger
@@ -58,9 +66,24 @@ def _start(**_: Any) -> None:
 
 
 @worker_ready.connect
-def _ready(**_: Any) -> None:
-    process.beat()
+def _ready(sender: Any, **_: Any) -> None:
+    process.beat(sender)
     log.info("worker_ready")
+
+
+@heartbeat_sent.connect
+def _consumer_turns(**_: Any) -> None:
+    process.consumer.tick()
+
+
+@task_prerun.connect
+def _task_starts(**_: Any) -> None:
+    process.consumer.task_started()
+
+
+@task_postrun.connect
+def _task_ended(**_: Any) -> None:
+    process.consumer.task_ended()
 
 
 @worker_shutting_down.connect

@@ -1,111 +1,25 @@
-"""A record of every attempt: what was asked, what came back, what it cost. Never the words themselves."""
+"""One record per turn with every attempt in it, and the counters of the day. Never a customer's words."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import orjson
 
-from bot.model_output import Completion, ModelCallFailed
-from bot.validation import Judgement
-from clients.llm import ModelRequest
+from bot.conversation import Conversation, PlanMeta
+from bot.report import KEPT_RECORDS
+from runtime.clock import now_ms, utc_day
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from runtime.scripts import Scripts
+from worker.climb import Thought
+from worker.topics import keywords_of
 
 log = get_logger(__name__)
 
-KEPT_RECORDS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRecord:
-    """`verdict` is the validator's, or `tool_step`, or `call_failed`; seconds are wall time."""
-
-    rung: str
-    step: int
-    model_asked: str
-    prompt_hash: str
-    verdict: str
-    rule: str = ""
-    model: str = ""
-    provider: str = ""
-    generation_id: str = ""
-    finish_reason: str = ""
-    native_finish_reason: str = ""
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost: float | None = None
-    first_byte_seconds: float | None = None
-    seconds: float = 0.0
-    tool_calls: int = 0
-    tool_choice: str = ""
-    thinking: str = ""
-    max_tokens: int = 0
-    content_chars: int = 0
-    status: int | None = None
-
-    @classmethod
-    def of_tool_step(
-        cls, request: ModelRequest, completion: Completion, rung: str, step: int, prompt_hash: str
-    ) -> "AttemptRecord":
-        return cls(verdict="tool_step", **_common(request, completion, rung, step, prompt_hash))
-
-    @classmethod
-    def of_judgement(
-        cls, request: ModelRequest, completion: Completion, judgement: Judgement, rung: str, step: int, prompt_hash: str
-    ) -> "AttemptRecord":
-        return cls(
-            verdict=judgement.verdict.value,
-            rule=judgement.rule,
-            **_common(request, completion, rung, step, prompt_hash),
-        )
-
-    @classmethod
-    def of_failure(
-        cls, request: ModelRequest, failure: ModelCallFailed, rung: str, step: int, prompt_hash: str
-    ) -> "AttemptRecord":
-        return cls(
-            rung=rung,
-            step=step,
-            model_asked=request.model,
-            prompt_hash=prompt_hash,
-            verdict="call_failed",
-            rule=failure.fault.value,
-            generation_id=failure.generation_id,
-            seconds=round(failure.seconds, 3),
-            tool_choice=request.tool_choice or "",
-            thinking=request.thinking,
-            max_tokens=request.max_tokens,
-            status=failure.status,
-        )
-
-
-def _common(request: ModelRequest, completion: Completion, rung: str, step: int, prompt_hash: str) -> dict[str, Any]:
-    return {
-        "rung": rung,
-        "step": step,
-        "model_asked": request.model,
-        "prompt_hash": prompt_hash,
-        "model": completion.model,
-        "provider": completion.provider,
-        "generation_id": completion.generation_id,
-        "finish_reason": completion.finish_reason or "",
-        "native_finish_reason": completion.native_finish_reason or "",
-        **{name: getattr(completion.usage, name) for name in _USAGE},
-        "first_byte_seconds": completion.first_byte_seconds,
-        "seconds": round(completion.seconds, 3),
-        "tool_calls": len(completion.tool_calls),
-        "tool_choice": request.tool_choice or "",
-        "thinking": request.thinking,
-        "max_tokens": request.max_tokens,
-        "content_chars": len(completion.content),
-    }
-
-
-_USAGE = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "cost")
+DAY_KEPT_MS = 400 * 86_400_000
+THOUGHTS_KEPT_MS = 7 * 86_400_000
 
 
 class Telemetry:
@@ -114,11 +28,88 @@ class Telemetry:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
-    async def store(self, conversation_id: str, outcome: str, records: Sequence[AttemptRecord]) -> None:
-        body = orjson.dumps({"outcome": outcome, "attempts": [asdict(record) for record in records]}).decode()
+    async def store(
+        self, conversation: Conversation, meta: PlanMeta, thought: Thought, *, customer_text: str, seconds: float
+    ) -> str:
+        """The id of the record, "" when it is lost. `seconds` is how long the turn has thought."""
+        record = turn_record(conversation, meta, thought, customer_text=customer_text, seconds=seconds)
+        thoughts = orjson.dumps([asdict(r) for r in thought.reasonings]).decode() if thought.reasonings else ""
+        pairs = [value for pair in counters_of(record).items() for value in pair]
         try:
-            await self._scripts.command(
-                "XADD", "ns:telemetry", "MAXLEN", "~", KEPT_RECORDS, "*", "c", conversation_id, "turn", body
+            return str(
+                await self._scripts.run(
+                    "tell",
+                    conversation.id,
+                    orjson.dumps(record).decode(),
+                    KEPT_RECORDS,
+                    utc_day(now_ms()),
+                    DAY_KEPT_MS,
+                    thoughts,
+                    THOUGHTS_KEPT_MS,
+                    *pairs,
+                )
             )
         except StoreUnavailable as exc:
-            log.warning("telemetry_lost", reason=str(exc), records=len(records))
+            log.warning("telemetry_lost", reason=str(exc), records=len(thought.attempts))
+            return ""
+
+    async def delivered(self, record_id: str, conversation: Conversation, *, at_ms: int) -> None:
+        """The customer has the whole of it: seconds from the oldest message received to now."""
+        if not record_id:
+            return
+        seconds = round((at_ms - conversation.oldest_received_ms) / 1000, 3)
+        try:
+            await self._scripts.command(
+                "XADD", "ns:telemetry", "MAXLEN", "~", KEPT_RECORDS, "*", "c", conversation.id, "of", record_id,
+                "delivered", seconds,
+            )  # fmt: skip
+        except StoreUnavailable as exc:
+            log.warning("telemetry_lost", reason=str(exc), records=1)
+
+
+def turn_record(
+    conversation: Conversation, meta: PlanMeta, thought: Thought, *, customer_text: str, seconds: float
+) -> dict[str, Any]:
+    reply = thought.reply
+    used_tools = any(a.verdict == "tool_step" for a in thought.attempts)
+    # Small talk is what neither a script nor a tool covered: its topics show where the prompt may grow.
+    small_talk = reply is not None and "CHAT_ONLY" in reply.verdict and "VERDICT" not in reply.missing
+    return {
+        "outcome": meta.outcome,
+        "rule": thought.rule,
+        "rescued_by": thought.rescued_by,
+        "partial": thought.partial,
+        "salvaged": thought.salvaged,
+        "stage": reply.stage if reply else conversation.stage,
+        "tags_missing": list(reply.missing) if reply else [],
+        "waiting_seconds": round((conversation.now_ms - conversation.oldest_received_ms) / 1000, 3),
+        "seconds": round(seconds, 3),
+        "keywords": keywords_of(customer_text) if small_talk and not used_tools else [],
+        "attempts": [_without_blanks(asdict(attempt)) for attempt in thought.attempts],
+    }
+
+
+def counters_of(record: Mapping[str, Any]) -> Counter[str]:
+    """The counters of a day: `kind|value|what`, money in millionths of a dollar."""
+    counts: Counter[str] = Counter()
+    counts[f"turns|{record['outcome']}"] += 1
+    counts[f"stage|{record['stage'] or 'NEW'}|{record['outcome']}"] += 1
+    counts["partial"] += record["partial"]
+    if record["rescued_by"]:
+        counts[f"rung|{record['rescued_by']}|rescued"] += 1
+    for attempt in record["attempts"]:
+        verdict, rule = attempt["verdict"], attempt.get("rule", "")
+        counts[f"attempt|{verdict}|{rule}|{attempt['rung']}"] += 1
+        cost = round((attempt.get("cost") or 0) * 1e6)
+        for kind, value in (
+            ("model", attempt.get("model") or attempt["model_asked"]),
+            ("provider", attempt.get("provider") or "unknown"),
+            ("prompt", attempt["prompt_hash"]),
+        ):
+            counts[f"{kind}|{value}|{verdict}"] += 1
+            counts[f"{kind}|{value}|micro_usd"] += cost
+    return Counter({name: n for name, n in counts.items() if n})
+
+
+def _without_blanks(attempt: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attempt.items() if value not in ("", None, 0) or name == "step"}

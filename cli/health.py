@@ -1,0 +1,32 @@
+"""`nightshift health worker`: does this host's own process still do its work? For a container's health check."""
+
+import asyncio
+import sys
+
+from cli.store import settings_with_store
+from runtime.health import SystemHealth
+from runtime.heartbeat import host_name
+from runtime.redis import StoreUnavailable, connect
+from runtime.scripts import Scripts
+from runtime.settings import Settings
+
+
+def run(*, process: str) -> int:
+    """0 when it was heard of lately; 1 when not, or when nobody can say, because Redis is away."""
+    settings = settings_with_store()
+    try:
+        alive = asyncio.run(_alive(settings, f"{process} {host_name()}:"))
+    except StoreUnavailable as exc:
+        sys.stderr.write(f"Redis is unavailable ({exc})\n")
+        return 1
+    sys.stdout.write(f"{process} on {host_name()}: {'alive' if alive else 'not heard of'}\n")
+    return 0 if alive else 1
+
+
+async def _alive(settings: Settings, prefix: str) -> bool:
+    client = connect(settings.env.redis_url, max_connections=1, timeout_seconds=3, client_name="nightshift-cli")
+    try:
+        view = await SystemHealth(Scripts(client), settings).look()
+    finally:
+        await client.aclose()
+    return any(member.startswith(prefix) for member in view.alive)

@@ -1,0 +1,72 @@
+"""The ledger's events and reasons in plain words."""
+
+from runtime.clock import local
+from runtime.ledger import OpenMessage, Step
+
+HOLDS = {
+    "human": "a human has the conversation",
+    "humans_first": "humans may answer first",
+    "off_duty": "the bot is off duty",
+    "backoff": "a try failed, the next one comes later",
+    "settling": "it is being found out whether the reply arrived",
+    "parked": "sending for this account is paused",
+    "released": "its worker stopped, another one takes it over",
+}
+
+_OUTCOMES = {
+    "answered": "ANSWERED: the reply was delivered",
+    "handed_over": "HANDED OVER: a human takes over, the alert is stored",
+    "silenced": "SILENCED: no reply is due",
+    "undeliverable": "UNDELIVERABLE: Meta takes no reply for this customer",
+    "expired": "EXPIRED: the messaging window closed first",
+}
+
+_EVENTS = {
+    "received": "the message was received and stored",
+    "claimed": "a worker took the conversation",
+    "vanished": "the worker that had the conversation is gone",
+    "planned": "the reply was written down",
+    "sending": "being sent to Meta",
+    "sent": "Meta has it",
+    "failed": "Meta did not take it",
+    "unknown": "it is not known whether Meta took it",
+    "human_wrote": "a human wrote to the customer",
+    "edited": "the customer changed the message",
+    "alert": "an alert for the managers was stored",
+}
+
+_SILENCES = {
+    "human_answered": "a human answered",
+    "opted_out": "the customer wants no messages",
+    "self": "we wrote to ourselves",
+    "test_event": "a test from Meta's dashboard",
+    "deleted": "the customer took it back",
+    "standby": "another app has the conversation",
+    "other_app": "another app has the conversation",
+    "flood": "too many unread messages at once",
+}
+
+
+def why_open(message: OpenMessage, zone: str, *, when: bool = True) -> str:
+    """State and reason; with `when`, also until what time."""
+    at = ""
+    if when and message.next_at_ms:
+        at = f" until {local(message.next_at_ms, zone):%d.%m %H:%M:%S}"
+    match message.state:
+        case "held":
+            return f"held: {HOLDS.get(message.hold_reason, message.hold_reason)}{at}"
+        case "leased":
+            return f"leased: a worker is at it{at and at.replace('until', 'lease until')}"
+        case "gathering":
+            return f"gathering: due for a turn{at.replace('until', 'at')}"
+        case other:
+            return f"{other or 'no conversation'}{at}"
+
+
+def explain(step: Step) -> str:
+    """What happened and, if the ledger says so, why."""
+    if step.event == "held":
+        return f"it waits: {HOLDS.get(step.why, step.why)}"
+    text = _OUTCOMES.get(step.event) or _EVENTS.get(step.event) or step.event
+    why = _SILENCES.get(step.why, step.why) if step.event == "silenced" else step.why
+    return f"{text} ({why})" if why else text

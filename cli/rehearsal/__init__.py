@@ -1,0 +1,1 @@
+"""The silence test: scripted conversations, injected faults, and a judge that reads the books."""

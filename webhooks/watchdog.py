@@ -1,0 +1,174 @@
+"""Watches the neighbours: the dispatcher watches the workers, the receiver watches the dispatcher and Redis.
+
+What is wrong is raised in the durable outbox, which a worker delivers. Since the worker may be what is wrong, an alert
+that nobody delivers is told from here. The state is kept in Redis, so that any number of watchers says a thing once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+
+from bot.errors import NightshiftError
+from runtime.alert_outbox import AlertOutbox
+from runtime.clock import monotonic, now_ms
+from runtime.health import SystemHealth, View
+from runtime.logging import get_logger
+from runtime.redis import StoreUnavailable, connect
+from runtime.scripts import Scripts
+from runtime.settings import Settings
+from runtime.system_incidents import SystemIncidents
+from webhooks.check_in import CheckIn
+from webhooks.direct_alerts import DirectAlerts
+from webhooks.store_watch import StoreWatch
+
+log = get_logger(__name__)
+
+PERIOD_SECONDS = 5.0
+GRACE_SECONDS = 60.0  # after a start, or an outage of Redis, nobody has had the time to be heard of
+STEADY_SECONDS = 30.0  # it is well again when it has been well for so long
+DELIVERY_SECONDS = 60.0  # longer than that an alert does not wait for a worker, alive as that may seem
+TELL_AGAIN_SECONDS = 30.0
+UNCONFIGURED_SECONDS = 3600.0
+
+NO_WORKER, NO_DISPATCHER, OVERDUE = "no_worker", "no_dispatcher", "overdue"
+_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE)
+
+Judgement = Mapping[str, str | None]
+"""What is known about each rule: None when it is well, else the detail of what is broken; absent: too early to say."""
+
+
+def judge_workers(view: View, *, watched_seconds: float) -> Judgement:
+    """The dispatcher's question: does somebody answer, and in time? Overdue messages know no grace."""
+    alive = _judge_alive(NO_WORKER, alive=view.count("worker") > 0, watched_seconds=watched_seconds)
+    return {**alive, OVERDUE: view.overdue_words if view.overdue else None}
+
+
+def judge_dispatcher(view: View, *, watched_seconds: float) -> Judgement:
+    """The receiver's question: does somebody hand out what it stores?"""
+    return _judge_alive(NO_DISPATCHER, alive=view.count("dispatcher") > 0, watched_seconds=watched_seconds)
+
+
+def _judge_alive(rule: str, *, alive: bool, watched_seconds: float) -> Judgement:
+    if alive:
+        return {rule: None}
+    return {rule: ""} if watched_seconds >= GRACE_SECONDS else {}
+
+
+class Watchdog:
+    def __init__(
+        self,
+        judge: Callable[..., Judgement],
+        *,
+        health: SystemHealth,
+        incidents: SystemIncidents,
+        alerts: DirectAlerts,
+        clock: Callable[[], float] = monotonic,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._judge = judge
+        self._health = health
+        self._incidents = incidents
+        self._alerts = alerts
+        self._clock = clock
+        self._clock_ms = clock_ms
+        self._watching_since = clock()
+        self._well_since: dict[str, float] = {}
+
+    async def look(self) -> View | None:
+        """One round; None when Redis could not be asked, and what was known by then counts for nothing."""
+        try:
+            view = await self._health.look()
+            await self._remember(self._judge(view, watched_seconds=self._clock() - self._watching_since))
+            await self._tell(view)
+        except StoreUnavailable as exc:
+            log.debug("watchdog_blind", reason=str(exc))
+            self._watching_since = self._clock()
+            self._well_since.clear()
+            return None
+        return view
+
+    async def _remember(self, judgement: Judgement) -> None:
+        now = self._clock()
+        for rule, broken in judgement.items():
+            if broken is not None:
+                self._well_since.pop(rule, None)
+                if await self._incidents.broke(rule, broken, now_ms=self._clock_ms()):
+                    log.error("system_broken", rule=rule, detail=broken)
+            elif now - self._well_since.setdefault(rule, now) >= STEADY_SECONDS and await self._incidents.is_well(
+                rule, now_ms=self._clock_ms()
+            ):
+                log.info("system_recovered", rule=rule)
+
+    async def _tell(self, view: View) -> None:
+        now = self._clock_ms()
+        for alert_id, body in await self._incidents.untold(_EVERY_RULE):
+            if view.count("worker") and now - int(body.get("raised_at", 0)) < DELIVERY_SECONDS * 1000:
+                continue
+            pause = TELL_AGAIN_SECONDS if self._alerts.configured else UNCONFIGURED_SECONDS
+            if not await self._incidents.may_tell(alert_id, for_seconds=pause):
+                continue
+            if not self._alerts.configured:
+                log.error("alert_without_telegram", alert=alert_id, rule=body.get("rule"), detail=body.get("detail"))
+                continue
+            try:
+                message_id = await self._alerts.send(body, now_ms=now)
+            except NightshiftError as exc:
+                log.error("alert_not_delivered", alert=alert_id, error=type(exc).__name__, reason=str(exc))
+                continue
+            await self._incidents.told(alert_id, body, message_id)
+
+
+async def watch_workers(settings: Settings) -> None:
+    """The dispatcher's watchdog, until it is cancelled; it also checks in with whoever waits outside."""
+    async with AsyncExitStack() as stack:
+        scripts, alerts = _open(stack, settings, "dispatcher-watchdog")
+        watchdog = _watchdog(judge_workers, scripts, settings, alerts)
+        check_in = CheckIn(settings)
+        stack.push_async_callback(check_in.aclose)
+
+        async def look() -> None:
+            view = await watchdog.look()
+            await check_in.maybe(ok=view is not None and view.ok)
+
+        await _for_ever(look)
+
+
+async def watch_dispatcher(settings: Settings) -> None:
+    """The receiver's watchdog, until it is cancelled."""
+    async with AsyncExitStack() as stack:
+        scripts, alerts = _open(stack, settings, "receiver-watchdog")
+        watchdog = _watchdog(judge_dispatcher, scripts, settings, alerts)
+        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts)
+
+        async def look() -> None:
+            if await store.look():
+                await watchdog.look()
+
+        await _for_ever(look)
+
+
+async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        try:
+            await look()
+        except Exception:
+            log.exception("watchdog_failed")  # a watchdog that died of its own fault would guard nobody
+        await asyncio.sleep(PERIOD_SECONDS)
+
+
+def _open(stack: AsyncExitStack, settings: Settings, name: str) -> tuple[Scripts, DirectAlerts]:
+    """A connection of its own: what it reports must not be that others keep theirs busy."""
+    client = connect(settings.env.redis_url, max_connections=2, timeout_seconds=2, client_name=f"nightshift-{name}")
+    stack.push_async_callback(client.aclose)
+    alerts = DirectAlerts(settings)
+    stack.push_async_callback(alerts.aclose)
+    return Scripts(client), alerts
+
+
+def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Settings, alerts: DirectAlerts) -> Watchdog:
+    return Watchdog(
+        judge,
+        health=SystemHealth(scripts, settings),
+        incidents=SystemIncidents(scripts, AlertOutbox(scripts)),
+        alerts=alerts,
+    )

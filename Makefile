@@ -19,15 +19,15 @@ unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install demo up test check format lock bench shell clean stale
+.PHONY: help install demo up test check format lock bench bench-quick soak shell clean stale
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
 
 install: .venv/.installed ## make .venv with everything that requirements.lock names
 
 demo: .venv/.installed ## play scripted conversations through the whole system (REAL=1: with the model of LLM_API_URL)
-	@.venv/bin/nightshift demo $(if $(filter-out 0 no false,$(REAL)),--real)
+	@.venv/bin/nightshift demo $(if $(filter-out 0 no false,$(REAL)),--real) $(if $(LOCALE),--locale $(LOCALE))
 
 up: .venv/.installed ## run Nightshift: the Procfile, and an embedded Valkey unless REDIS_URL is set
 	@.venv/bin/nightshift up
@@ -52,8 +52,14 @@ lock: .venv/.installed-dev ## resolve the dependencies of pyproject.toml anew, w
 UV_COMPILE := --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11 \
 	$(if $(UPGRADE),--upgrade)
 
-bench: .venv/.installed-dev ## measure (benchmarks/)
-	.venv/bin/python -m benchmarks $(ARGS)
+bench: .venv/.installed-dev ## measure against the floor, half an hour (PEERS=python-with-the-group-peers, ARGS="--only ack")
+	.venv/bin/python -m benchmarks $(if $(PEERS),--peers $(PEERS)) $(ARGS)
+
+bench-quick: .venv/.installed-dev ## the same in two minutes, rougher
+	.venv/bin/python -m benchmarks --quick $(if $(PEERS),--peers $(PEERS)) $(ARGS)
+
+soak: .venv/.installed ## the silence test for 20 minutes, a worker killed every 5 s (ARGS="--minutes 60 --seed 7")
+	@.venv/bin/nightshift rehearse --minutes 20 --kill-worker-every 5 $(ARGS)
 
 shell: .venv/.installed ## a shell in which `nightshift` and `python` are those of .venv
 	@env VIRTUAL_ENV="$$PWD/.venv" PATH="$$PWD/.venv/bin:$$PATH" "$${SHELL:-/bin/sh}"

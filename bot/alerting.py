@@ -13,6 +13,7 @@ class AlertWords:
 
     titles: Mapping[str, str]
     labels: Mapping[str, str]
+    units: Mapping[str, str]
     reasons: Mapping[str, str]
 
     def reason(self, rule: str, detail: str) -> str:
@@ -56,7 +57,7 @@ def render_alert(body: Mapping[str, Any], words: AlertWords, around: Surrounding
         facts.append((labels["customer"], around.customer))
     if body.get("waiting_since"):
         waited = around.now.timestamp() - int(body["waiting_since"]) / 1000
-        facts.append((labels["waiting"], duration(max(waited, 0.0))))
+        facts.append((labels["waiting"], duration(max(waited, 0.0), words.units)))
     if around.last_message_at:
         facts.append((labels["last_message"], around.last_message_at.strftime("%H:%M, %d.%m (%Z)")))
     lines += [f"{escape(label)}: {escape(value)}" for label, value in facts]
@@ -76,19 +77,19 @@ def _render_recovery(rule: str, body: Mapping[str, Any], words: AlertWords) -> s
         [
             f"🟢 <b>{escape(words.titles['recovered'])}</b>",
             escape(words.reason(f"{rule}_over", "")),
-            escape(f"{words.labels['lasted']}: {duration(max(lasted, 0.0))}"),
+            escape(f"{words.labels['lasted']}: {duration(max(lasted, 0.0), words.units)}"),
         ]
     )
 
 
-def duration(seconds: float) -> str:
-    """Short, and the same in every language: 42 s, 3 min 5 s, 2 h 10 min."""
+def duration(seconds: float, units: Mapping[str, str]) -> str:
+    """Two units at most: 42 s, 3 min 5 s, 2 h 10 min."""
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return f"{whole} {units['seconds']}"
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+        return f"{whole // 60} {units['minutes']} {whole % 60} {units['seconds']}"
+    return f"{whole // 3600} {units['hours']} {whole % 3600 // 60} {units['minutes']}"
 
 
 def alert_backoff_seconds(tries: int, wish: float | None = None) -> float:

@@ -66,6 +66,7 @@ class PlanMeta:
     discloses: bool = False
     calls_human: bool = False
     opts_out: bool = False
+    notebook: str = ""  # what the next turn may go on from; "" drops what there was
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Everything a turn reads in one go. `rev` changes with every message, edit and deletion."""
+    """Everything a turn reads in one go. `rev` changes with every message, edit and deletion.
+
+    `acted_at_ms` is the customer's last action of any kind by Meta's time (0: unknown), `window_told_ms` the one whose
+    window's end the managers have been told of.
+    """
 
     id: str
     contact: Contact
@@ -98,6 +103,8 @@ class Conversation:
     disclosed: bool = False
     opted_out: bool = False
     takeover_until_ms: int = 0
+    acted_at_ms: int = 0
+    window_told_ms: int = 0
     name: str = ""
     notebook: str = ""
 
@@ -107,8 +114,13 @@ class Conversation:
 
     @property
     def newest_at_ms(self) -> int:
-        """The customer's last action by Meta's own time: the messaging window counts from here."""
+        """The newest open message by Meta's own time."""
         return max((m.at_ms for m in self.messages), default=self.now_ms)
+
+    @property
+    def last_action_at_ms(self) -> int:
+        """The messaging window counts from here."""
+        return self.acted_at_ms or self.newest_at_ms
 
 
 def in_order(messages: Sequence[OpenMessage]) -> tuple[OpenMessage, ...]:

@@ -81,6 +81,10 @@ _OPENING_THOUGHT = regex.compile(
     r"\A\W{0,6}(?:(?:okay|ok|alright|hmm+|so|well|first|now|right|wait|итак|хорошо|так|ладно|окей|хм+|отже"
     r"|добре)[,.:… ]{1,3}){0,3}(?:"
     + _ENGLISH_THOUGHT
+    + r"|(?:user|customer|client) (?:asks|asked|wants|says|said|greets|is asking|wrote|writes|requests)\b"
+    r"|assistant (?:should|must|needs to)\b|(?:thinking|reasoning|thoughts?|thought process|рассуждение|мысли):"
+    r"|(?:stage|этап)[ -]?[1-4]\b\W{1,4}(?:small[- ]?talk|scripts?\b|questionnaire|catalog|скрипт|анкета|каталог"
+    r"|беседа)"
     + r"|(?:наш |этот )?(?:пользователь|клиент|покупатель|клиентка) (?:спрашивает|хочет|просит|пишет|написал\w?"
     r"|поздоровал\w{2}|интересуется|уточняет"
     r"|задал\w?|спросил\w?|здоровается|прислал\w?|отправил\w?|жалуется|говорит|сообщает|отвечает|ответил\w?)"

@@ -1,10 +1,10 @@
 """What a retry is told about the answer before it, by the validator's hint. Notes to the model, never to a customer."""
 
 _LANGUAGES = {
-    "ru": "Russian", "en": "English", "uk": "Ukrainian", "kk": "Kazakh", "tr": "Turkish", "ar": "Arabic", "fa": "Persian",
-    "be": "Belarusian", "ky": "Kyrgyz", "uz": "Uzbek", "ka": "Georgian", "hy": "Armenian", "he": "Hebrew",
-    "el": "Greek", "ko": "Korean", "ja": "Japanese", "zh": "Chinese", "th": "Thai", "de": "German", "fr": "French",
-    "es": "Spanish", "it": "Italian", "pl": "Polish", "hi": "Hindi",
+    "ru": "Russian", "en": "English", "uk": "Ukrainian", "kk": "Kazakh", "tr": "Turkish", "ar": "Arabic",
+    "fa": "Persian", "be": "Belarusian", "ky": "Kyrgyz", "uz": "Uzbek", "ka": "Georgian", "hy": "Armenian",
+    "he": "Hebrew", "el": "Greek", "ko": "Korean", "ja": "Japanese", "zh": "Chinese", "th": "Thai", "de": "German",
+    "fr": "French", "es": "Spanish", "it": "Italian", "pl": "Polish", "hi": "Hindi",
 }  # fmt: skip
 
 LOOK_UP_NOW = "look_up_now"

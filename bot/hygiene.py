@@ -30,6 +30,15 @@ _HIDDEN = regex.compile(
     r"|[\p{Cf}\uFE00-\uFE0F\u180B-\u180F\U000E0000-\U000E0FFF\u034F]"
 )
 
+# Stage directions before the first word.
+_LABEL = regex.compile(
+    r"\A[\s*_\[(]{0,6}(?:final answer|(?:reply|response|answer) to (?:the )?(?:customer|user|client)|assistant"
+    r"|ассистент"
+    r"|финальный ответ|ответ (?:клиенту|покупателю|пользователю)|відповідь клієнту|回复|响应"
+    r"|回答)[*_]{0,3}[:：\])][*_]{0,3}\s*+",
+    regex.IGNORECASE,
+)
+
 _LINE_END = regex.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
 _BLANK_LINES = regex.compile(r"\n{3,}")
 
@@ -75,6 +84,7 @@ def _clean_once(text: str, removed: dict[str, None], thoughts: list[str]) -> str
     text = note("fence", parted.text, strip_fences(parted.text))
     text = note("json_wrapper", text, _unwrap(text))
     text = note("markup", text, strip_markup(text))
+    text = note("label", text, _LABEL.sub("", text))
     return str(_BLANK_LINES.sub("\n\n", _LINE_END.sub("", text))).strip()
 
 

@@ -195,6 +195,7 @@ def _next_rung(
         hurried
         or last.verdict is Verdict.FAILED_FALLBACK
         or last.bare
+        or last.rule == "stream_cut"
         or zero_token_empties >= 2  # two identical ones are deterministic
         or (last.fault is not None and last.fault is not CallFault.THINKING_TOO_LONG)
     )

@@ -51,7 +51,8 @@ _OTHER_LATIN = regex.compile(r"[^\W\d_a-zA-Z]")
 _OTHER_LATIN_MARKS = regex.compile(r"[əäßñãõłęąćżźřěůžčșțåæø]", regex.IGNORECASE)
 _ENGLISH_WORDS = _words(
     "the a an and or of to in is are was it this that you your we our i my for with on at have has can will not do "
-    "does be if how what when where much please thank thanks yes no there from by as but would could which"
+    "does be if how what when where much please thank thanks yes no there from by as but would could which "
+    "should need me let about here just so any more help"
 )
 _PERSIAN = regex.compile(r"[پچژگکیےٹڈڑں]")
 

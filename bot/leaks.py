@@ -45,7 +45,7 @@ def _mentions_tool(text: str, name: str) -> bool:
     """Names such as `search_catalog` are no word of any language; a plain `search` counts only when it is called."""
     if name not in text:
         return False
-    tail = r"(?!\w)" if "_" in name else r"[ ]?[({]"
+    tail = r"(?!\w)" if "_" in name else r"[ ]?[({>]"
     return regex.search(rf"(?<![\w/.@]){regex.escape(name)}{tail}", text) is not None
 
 
@@ -99,6 +99,9 @@ _MACHINE = regex.compile(
     | \b(?:Internal\ Server\ Error|Rate\ limit\ (?:reached|exceeded)\ for|context\ length\ exceeded
     |maximum\ context\ length)\b
     | \bUser\ location\ is\ not\ supported | "(?:error|status_code|error_code|finish_reason)"\s{0,3}:
+    | \A\W{0,4}(?:Sorry,\ )?(?:an?\ )?(?:internal\ |unexpected\ )?error\ (?:has\ )?occurred
+    | \A\W{0,4}Something\ went\ wrong\b
+    | \A\W{0,4}Error:\ (?:timeout|request|connection|failed|invalid|unexpected|cannot|could\ not|no\ )
     | \[object\ Object\] | <!DOCTYPE\ html | <html[\s>]
     """,
     regex.VERBOSE | regex.MULTILINE | regex.IGNORECASE,

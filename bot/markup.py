@@ -25,6 +25,8 @@ _HTML = regex.compile(
     r"</?(?:p|b|i|u|s|em|strong|div|span|ul|ol|li|h[1-6]|a|blockquote|code|pre|small|sub|sup|font|center|table|tr|td|th)"
     r"(?:\s[^<>\n=]{0,100}+=[^<>\n]{0,300}+)?\s?/?>"
 )
+# What some models wrap an answer in.
+_ANSWER = regex.compile(r"</?(?:answer|final_answer|final|response|reply|output|message)\s?/?>")
 _ENTITY = regex.compile(r"&(?:nbsp|quot|#39|apos|laquo|raquo|mdash|ndash|hellip);|&amp;(?=\s)")
 
 _ESCAPE = regex.compile(r"(?<![\u00AF\\])\\++([`*_\[\]()#+\-.!|>~])")
@@ -58,7 +60,7 @@ def strip_markup(text: str) -> str:
     text = _LINK.sub(lambda m: _plain_link(m[1], m[2]), text)
     text = _AUTOLINK.sub(lambda m: _bare(m[1]), text)
     text = _ITEM.sub("- ", _BREAK.sub("\n", text))
-    text = _HTML.sub("", text)
+    text = _HTML.sub("", _ANSWER.sub("", text))
     text = _ENTITY.sub(lambda m: html.unescape(m[0]).replace("\u00a0", " "), text)
     text = _ESCAPE.sub(r"\1", text)
     if _TABLE_RULE.search(text):

@@ -56,7 +56,10 @@ class CustomerMessage:
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """Something sent from our own account: by us, by a human, or by another app (told apart by the inbox)."""
+    """Something sent from our own account: by us, by a human, or by another app (told apart by the inbox).
+
+    `notes` name what is not text, as in a customer's message; our own sends never have any.
+    """
 
     contact: Contact
     mid: str
@@ -64,6 +67,7 @@ class Echo:
     text: str = ""
     app_id: str | None = None
     metadata: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +91,44 @@ class Deletion:
 
 
 @dataclass(frozen=True, slots=True)
+class CustomerAction:
+    """The customer did something that wants no reply, yet opens the messaging window: a reaction, a link of ours."""
+
+    contact: Contact
+    kind: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadControl:
+    """Meta's routing gave the conversation to an app (`kind` is "pass" or "take").
+
+    `owner_app_id` is who has it now, None when Meta does not say; whether that is us, the inbox knows.
+    """
+
+    contact: Contact
+    kind: str
+    at_ms: int
+    owner_app_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEnforcement:
+    """Meta warns, blocks or unblocks the account; `reason` is Meta's own, missing in places."""
+
+    channel: Channel
+    account_id: str
+    action: str
+    at_ms: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
-    """Accepted, counted under `kind`, and nothing else: reads, reactions, deliveries, unknown kinds or accounts."""
+    """Accepted, counted under `kind`, and nothing else: reads, deliveries, unknown kinds or accounts."""
 
     kind: str
     account_id: str = ""
 
 
-Event = CustomerMessage | Echo | Edit | Deletion | Noted
+Event = CustomerMessage | Echo | Edit | Deletion | CustomerAction | ThreadControl | PolicyEnforcement | Noted

@@ -14,7 +14,8 @@ from bot.tags import parse_tags
 from bot.visible import is_blank, visible_text
 
 _MARK = regex.compile(
-    r"(?:^|\n|[.!?。]\s)\W{0,4}(?:draft|черновик|чернетка|草稿|回复|响应|final (?:answer|reply)|reply|response|ответ|відповідь)"
+    r"(?:^|\n|[.!?。]\s)\W{0,4}"
+    r"(?:draft|черновик|чернетка|草稿|回复|响应|final (?:answer|reply)|reply|response|ответ|відповідь)"
     r"(?: (?:to the customer|клиенту|клієнту))?\W{0,3}[:：]\W{0,3}",
     regex.IGNORECASE,
 )
@@ -29,9 +30,15 @@ LEAST_CHARS = 10
 
 
 def salvage_candidate(
-    completion: Completion, *, thinking_off: bool, customer_text: str, system_prompt: str, known: str, tools: tuple[str, ...]
+    completion: Completion,
+    *,
+    thinking_off: bool,
+    customer_text: str,
+    system_prompt: str,
+    known: str,
+    tools: tuple[str, ...],
 ) -> str:
-    """The reply in the thoughts, or "". `known` holds all that was looked up: no number or link may come from elsewhere."""
+    """The reply in the thoughts, or "". `known` is all that was looked up: numbers and links must come from there."""
     if completion.finish_reason != "stop" or not completion.complete or not is_blank(completion.content):
         return ""
     thought = clean(completion.reasoning).text
@@ -49,7 +56,7 @@ def salvage_candidate(
 
 
 def _passes(text: str, customer_text: str, system_prompt: str, known: str, tools: tuple[str, ...]) -> bool:
-    if not LEAST_CHARS <= len(visible_text(text)) or len(text) > MOST_CHARS:
+    if len(visible_text(text)) < LEAST_CHARS or len(text) > MOST_CHARS:
         return False
     checks = (is_monologue, is_sentinel, is_machine_text, is_refusal, is_json_wrapper, is_looping, is_garbled)
     if any(check(text) for check in checks) or _STAGE.search(text):

@@ -5,7 +5,7 @@ which models return it: brackets of any kind or none, other case, Russian keys, 
 tag a line, all in one bracket. Prose that happens to hold such a word ("Этап: примерка", "[скидка]") is left alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -45,6 +45,7 @@ _CUT_DRESSED = regex.compile(
 )
 _CUT_LABEL = regex.compile(r"^\W{0,4}(?:теги|tags?|метки|служебн\w{1,3} теги)\W{0,4}\x00", regex.M | regex.I)
 _CUT_IN_LINE = regex.compile(r"(?<![^\S\n])[^\S\n]*+\x00[^\S\n]*+")
+_LOOSE = regex.compile(r"\[\s?(?:VERDICT|TASK|STAGE)[ \-–—#][^\n\[\](){}<>:=]{0,40}\]")
 _CUT_BEFORE_STOP = regex.compile(r"(?<![^\S\n])[^\S\n]*+\x00[^\S\n]*+(?=[.,!?;:…])")
 _RESIDUE = _CUT + " \t\r*_`\"'«»-•.;,:|#>{}[]()<>/"
 _TRUNCATED = regex.compile(r"[\[{<]\s?(?:VERD\w{0,3}|VER|TASK?|TAS|STAG?E?|STA|ВЕРД\w{0,3}|ЗАДА\w{0,2}|ЭТАП?|ЭТА)\s?\Z")
@@ -87,7 +88,7 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
     invalid = 0
     cut = text.replace(_CUT, "")
     for _ in range(_MAX_PASSES):
-        tags = list(_find_tags(cut, key_pattern, names))
+        tags = _find_tags(cut, key_pattern, names)
         if not tags:
             break
         found.update({tag.key: tag.value for tag in tags if tag.value is not None})
@@ -140,19 +141,21 @@ def _fold_word(match: "regex.Match[str]") -> str:
     return word.translate(_TO_CYRILLIC) if _CYRILLIC.search(latin) else latin
 
 
-def _find_tags(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str]) -> Iterator[_Tag]:
+def _find_tags(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str]) -> list[_Tag]:
     shaped = _shape(text)
     hits = list(key_pattern.finditer(shaped))
+    tags = [_Tag(loose.start(), loose.end(), "STAGE", None) for loose in _LOOSE.finditer(shaped)]
     last: _Tag | None = None
     for index, hit in enumerate(hits):
         following = hits[index + 1].start() if index + 1 < len(hits) else len(shaped)
         tag = _read_hit(shaped, hit, following, last, names)
         if tag is not None:
             last = tag
-            yield tag
+            tags.append(tag)
     truncated = _TRUNCATED.search(shaped)
     if truncated:
-        yield _Tag(truncated.start(), len(text), "VERDICT", None)
+        tags.append(_Tag(truncated.start(), len(text), "VERDICT", None))
+    return sorted(tags, key=lambda tag: tag.start)
 
 
 def _read_hit(
@@ -166,7 +169,8 @@ def _read_hit(
         return None  # ">" is a sign only in <STAGE>CONSULT</STAGE>
     if opener is not None and shaped[opener] == "<" and "/" in shaped[opener : hit.start()]:
         return _Tag(opener, min(hit.end() + (hit["bare"] is not None), len(shaped)), key, None, counts=False)
-    value_end = min(_VALUE.match(shaped, hit.end()).end(), following)
+    chunk = _VALUE.match(shaped, hit.end())
+    value_end = min(chunk.end() if chunk else hit.end(), following)
     raw = shaped[hit.end() : value_end].rstrip(_DRESSING + "|/-" + _OPENERS)
     value_end = hit.end() + len(raw)
     while value_end < len(shaped) and shaped[value_end] in _DRESSING:
@@ -250,5 +254,5 @@ def _guard(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str
     for line in text.split("\n"):
         found = leak.search(_shape(line))
         rest = line[: found.start()].rstrip() if found else line
-        lines.append("" if any(_find_tags(rest, key_pattern, names)) else rest)
+        lines.append("" if _find_tags(rest, key_pattern, names) else rest)
     return text if lines == text.split("\n") else _tidy("\n".join(lines))

@@ -25,6 +25,7 @@ from cli.demo_scenes import Scene, Seen, broken_for_any_model, scenes
 from cli.demo_view import View
 from cli.env_file import adopt_env_file
 from runtime.embedded import EmbeddedValkeyFailed
+from runtime.ledger import Sums
 from runtime.settings import Settings, load_settings
 from sandbox.stack import ROOT, Stack, StackFailed
 
@@ -69,8 +70,10 @@ def run(*, real: bool, locale: str = "ru", fast: bool = False, make_stack: Calla
         try:
             stack = make_stack(directory, locale=locale, quiet=pace.quiet, max_wait=4 * pace.quiet, **options)
             faults = _perform(view, stack, signals, pace, locale=locale, real=real)
-        except (StackFailed, EmbeddedValkeyFailed, NightshiftError) as exc:
-            faults = [str(exc)]
+        except (StackFailed, EmbeddedValkeyFailed) as exc:
+            faults = [str(exc).partition("\n")[0].rstrip(":")]  # the rest are log lines, and the logs are kept
+        except NightshiftError as exc:
+            faults = [f"the running system cannot be looked into: {type(exc).__name__} ({exc})"]
         except (KeyboardInterrupt, SystemExit):  # the latter is rich's, when nobody reads the output any more
             shutil.rmtree(directory, ignore_errors=True)
             if not signals.received:
@@ -85,18 +88,16 @@ def run(*, real: bool, locale: str = "ru", fast: bool = False, make_stack: Calla
 def _perform(view: View, stack: Stack, signals: "_Signals", pace: _Pace, *, locale: str, real: bool) -> list[str]:
     """Start, play, count, stop; each broken promise as a sentence."""
     with _stopping(view, stack, signals):
-        with view.busy(
-            "Starting Valkey, receiver, dispatcher, worker, and stand-ins for Instagram, model and Telegram"
-        ):
+        with view.busy("Starting Valkey, receiver, dispatcher, worker and the sandbox"):
             stack.__enter__()
         if not real:
             view.say("It runs. The model is the sandbox's and its words are scripted; all the rest is the product.")
         player = Player(stack, gap_seconds=pace.gap, patience_seconds=pace.patience)
         with player:
-            return _play_all(view, stack, player, locale=locale, real=real)
+            return _play_all(view, player, locale=locale, real=real)
 
 
-def _play_all(view: View, stack: Stack, player: Player, *, locale: str, real: bool) -> list[str]:
+def _play_all(view: View, player: Player, *, locale: str, real: bool) -> list[str]:
     stub = _stub(locale)
     played: list[tuple[Scene, Seen]] = []
     faults: list[str] = []
@@ -112,24 +113,25 @@ def _play_all(view: View, stack: Stack, player: Player, *, locale: str, real: bo
     for scene, seen in played:  # a reply that was sent twice may come late
         if player.replies(seen.customer_id) != seen.replies:
             faults.append(f"{scene.title}: the customer was written to again afterwards")
-    sums = stack.ledger()
+    sums = player.sums()
     view.ledger(sums)
     return faults + _broken_books(sums, [seen for _, seen in played])
 
 
-def _broken_books(sums: dict[str, Any], played: Sequence[Seen]) -> list[str]:
+def _broken_books(sums: Sums, played: Sequence[Seen]) -> list[str]:
     """What the ledger says otherwise than the scenes did."""
+    counted = sums.as_json()
     outcomes = Counter(outcome for seen in played for outcome in seen.outcomes)
     expected = {"received": sum(len(seen.said) for seen in played)} | {o.value: outcomes[o.value] for o in Outcome}
     faults = [
-        f"the ledger counts {sums[name]} {name.replace('_', ' ')}, the scenes had {number}"
+        f"the ledger counts {counted[name]} {name.replace('_', ' ')}, the scenes had {number}"
         for name, number in expected.items()
-        if sums[name] != number
+        if counted[name] != number
     ]
-    if not sums["balanced"]:
+    if not sums.balanced:
         faults.append("the books do not balance")
-    if sums["open"]:
-        faults.append(f"{sums['open']} messages have no outcome")
+    if sums.open:
+        faults.append(f"{sums.open} messages have no outcome")
     return faults
 
 
@@ -181,18 +183,28 @@ class _Signals:
 
 def _real_model(settings: Settings) -> dict[str, Any]:
     """The operator's own model, ladder and time limit, for the sandbox's shop."""
-    model = settings.config.model.model_dump(exclude_none=True)
-    lines = "\n".join(f"{name} = {orjson.dumps(value).decode()}" for name, value in model.items())
+    raw = tomllib.loads(settings.env.nightshift_config.read_text(encoding="utf-8"))
+    tables = [("[model]", raw.get("model", {})), *(("[[ladder]]", rung) for rung in raw.get("ladder", ()))]
+    lines = [line for head, table in tables for line in (head, *(f"{k} = {_toml(v)}" for k, v in table.items()))]
     certificates = {name: os.environ[name] for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)}
     return {
         "budget": settings.config.turn.budget_seconds,
-        "more": f"\n[model]\n{lines}\n",
+        "more": "\n".join(["", *lines]),
         "environment": {
             "LLM_API_URL": settings.env.llm_api_url,
             "LLM_API_KEY": settings.env.llm_api_key.get_secret_value(),
             **certificates,
         },
     }
+
+
+def _toml(value: Any) -> str:
+    """A value on one line; JSON's texts, numbers and booleans are TOML's too."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml(name)} = {_toml(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return orjson.dumps(value).decode()
 
 
 def _stub(locale: str) -> str:

@@ -10,15 +10,14 @@ import orjson
 
 from bot.messages import conversation_id
 from bot.outcome import Outcome
-from cli.demo_scenes import Line, Seen
+from cli.demo_scenes import Attempt, Line, Seen
 from runtime.alert_outbox import AlertOutbox
 from runtime.clock import now_ms
-from runtime.ledger import Ledger
+from runtime.ledger import Ledger, Sums
 from runtime.redis import connect
 from runtime.scripts import Scripts
 from sandbox.stack import Stack, StackFailed, new_customer
 from sandbox.telegram_html import parse_html
-from worker.telemetry import AttemptRecord
 
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>')
 
@@ -63,13 +62,16 @@ class Player:
             replies=self.replies(customer_id),
             outcomes=outcomes,
             turns=len(turns),
-            attempts=tuple(AttemptRecord(**attempt) for turn in turns for attempt in turn["attempts"]),
+            attempts=tuple(Attempt.model_validate(attempt) for turn in turns for attempt in turn["attempts"]),
             alerts=tuple(Line(m["at"], _as_text(m["html"])) for m in stack.telegram.messages[alerts_before:]),
         )
 
     def replies(self, customer_id: str) -> tuple[Line, ...]:
         """All that this customer has been sent until now."""
         return tuple(Line(sent["at"], sent["text"]) for sent in self._stack.meta.sent if sent["to"] == customer_id)
+
+    def sums(self) -> Sums:
+        return self._runner.run(Ledger(self._scripts).sums())
 
     async def _write(self, customer_id: str, texts: Sequence[str]) -> tuple[Line, ...]:
         said: list[Line] = []
@@ -94,7 +96,7 @@ class Player:
     async def _look(self, conversation: str) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
         rows = await self._scripts.command("XRANGE", "ns:telemetry", "-", "+")
         fields = [dict(zip(flat[::2], flat[1::2], strict=True)) if isinstance(flat, list) else flat for _, flat in rows]
-        turns = [orjson.loads(row["turn"]) for row in fields if row["c"] == conversation]
+        turns = [orjson.loads(row["turn"]) for row in fields if row["c"] == conversation and "turn" in row]
         return await self._outcomes(conversation), turns
 
     async def _outcomes(self, conversation: str) -> tuple[str, ...]:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import BaseModel, ConfigDict
+
 from bot.outcome import Outcome
 from runtime.settings import Model
 from sandbox import shop_assistant
 from sandbox.shop_assistant import DEMO_TEXTS
-from worker.telemetry import AttemptRecord
 
 LAST_STEP = Model().max_steps - 1
 WHOLE_LADDER = ("main", "kick_1", "kick_2", "fallback")
@@ -21,6 +22,24 @@ class Line:
     text: str
 
 
+class Attempt(BaseModel):
+    """What the demo shows of one request to the model, as telemetry has it; blank fields may be missing there."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    rung: str
+    step: int
+    model_asked: str
+    verdict: str
+    rule: str = ""
+    tool_choice: str = ""
+    tool_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What came of a scene. `outcomes` has one word for each message, `attempts` those of all its `turns`."""
@@ -30,7 +49,7 @@ class Seen:
     replies: tuple[Line, ...]
     outcomes: tuple[str, ...]
     turns: int
-    attempts: tuple[AttemptRecord, ...]
+    attempts: tuple[Attempt, ...]
     alerts: tuple[Line, ...]
 
     @property

@@ -1,9 +1,8 @@
 """What the demo prints: chat bubbles, the inside of a turn, alerts, the books. Plain text without a terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Any
 
 from rich.align import Align
 from rich.console import Console, RenderableType
@@ -16,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bot.outcome import Outcome
-from cli.demo_scenes import Line, Seen
+from cli.demo_scenes import Attempt, Line, Seen
 from runtime.clock import local
-from worker.telemetry import AttemptRecord
+from runtime.ledger import Sums
 
 WIDEST = 100
 TIMEZONE = "Europe/Moscow"  # of the sandbox's shop, and so of its alerts
@@ -83,16 +82,16 @@ class View:
         for sentence in broken:
             self.say(f"✗ Not as promised: {sentence}.", "bold red")
 
-    def ledger(self, sums: Mapping[str, Any]) -> None:
+    def ledger(self, sums: Sums) -> None:
         self._console.print()
         self._console.print(Rule(Text("The ledger", "bold"), align="left"))
         table = Table(show_header=False, box=None, pad_edge=False)
         table.add_column(justify="right")
         table.add_column()
         parts = [outcome.value for outcome in Outcome] + ["open"]
-        table.add_row(str(sums["received"]), "received", style="bold")
+        table.add_row(str(sums.received), "received", style="bold")
         for sign, name in zip("=" + "+" * (len(parts) - 1), parts, strict=True):
-            table.add_row(f"{sign} {sums[name]}", name.replace("_", " "))
+            table.add_row(f"{sign} {getattr(sums, name)}", name.replace("_", " "))
         self._console.print(table)
 
     def _section(self, title: str) -> None:
@@ -100,7 +99,7 @@ class View:
         self.say(title, "bold cyan")
 
     def _bubble(self, line: Line, *, by_customer: bool) -> None:
-        who, side, colour = ("customer", "left", "white") if by_customer else ("shop", "right", "green")
+        who, side, colour = ("customer", "left", "none") if by_customer else ("shop", "right", "green")
         panel = Panel(
             Text(line.text), title=f"{who} {_clock(line.at)}", title_align="left", expand=False, border_style=colour
         )
@@ -108,7 +107,7 @@ class View:
         self._console.print(Align.left(bubble) if side == "left" else Align.right(bubble))
 
 
-def _attempts(attempts: Sequence[AttemptRecord]) -> RenderableType:
+def _attempts(attempts: Sequence[Attempt]) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for title in ("step", "asked", "came back"):
         table.add_column(title)
@@ -126,7 +125,7 @@ def _attempts(attempts: Sequence[AttemptRecord]) -> RenderableType:
     return Padding(table, (0, 0, 0, 2), expand=False)
 
 
-def _came_back(same: Sequence[AttemptRecord]) -> str:
+def _came_back(same: Sequence[Attempt]) -> str:
     attempt = same[-1]
     if attempt.verdict == "tool_step":
         return _count(sum(a.tool_calls for a in same), "tool call")

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from bot.alerting import duration
 from bot.outcome import Outcome
-from cli.ledger_words import why_open
+from cli.ledger_words import duration, why_open
 from cli.store import settings_with_store
 from runtime.ledger import DaySums, Ledger, OpenMessage, Sums
 from runtime.ledger_checks import Fault, verify

@@ -1,5 +1,6 @@
 """The ledger's events and reasons in plain words."""
 
+from bot import alerting
 from runtime.clock import local
 from runtime.ledger import OpenMessage, Step
 
@@ -31,6 +32,10 @@ _EVENTS = {
     "failed": "Meta did not take it",
     "unknown": "it is not known whether Meta took it",
     "human_wrote": "a human wrote to the customer",
+    "automatic_reply": "Meta's own automatic reply went to the customer",
+    "thread_taken": "another app took the conversation",
+    "thread_returned": "the conversation was passed back to us",
+    "reopened": "it came for us as well, so that it is answered after all",
     "edited": "the customer changed the message",
     "alert": "an alert for the managers was stored",
 }
@@ -45,6 +50,13 @@ _SILENCES = {
     "other_app": "another app has the conversation",
     "flood": "too many unread messages at once",
 }
+
+
+_UNITS = {"seconds": "s", "minutes": "min", "hours": "h"}
+
+
+def duration(seconds: float) -> str:
+    return alerting.duration(seconds, _UNITS)
 
 
 def why_open(message: OpenMessage, zone: str, *, when: bool = True) -> str:

@@ -55,12 +55,97 @@ def up() -> None:
     _run("cli.up")
 
 
-@app.command()
+ledger_app = typer.Typer(invoke_without_command=True, add_completion=False)
+app.add_typer(ledger_app, name="ledger")
+
+
+@ledger_app.callback()
 def ledger(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object, the totals alone.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="List every open message, and why it waits.")] = False,
+    days: Annotated[int, typer.Option("--days", min=0, max=400, help="How many days to show one by one.")] = 7,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare inboxes, open messages and schedule, too.")] = False,
 ) -> None:
     """Count what became of every message; exit 1 if the books do not balance."""
-    _run("cli.ledger", json=json)
+    if context.invoked_subcommand is None:
+        _run("cli.ledger", json=json, open_=open_, days=days, check=verify)
+
+
+@ledger_app.command()
+def why(
+    mid: Annotated[str, typer.Argument(help="A message id of Meta's, or a conversation's hash.", show_default=False)],
+) -> None:
+    """Tell everything that happened to one message, or to one conversation."""
+    _run("cli.ledger_why", mid=mid)
+
+
+report_app = typer.Typer(invoke_without_command=True, add_completion=False)
+app.add_typer(report_app, name="report")
+
+
+@report_app.callback()
+def report(
+    context: typer.Context,
+    since: Annotated[str, typer.Option("--since", help="How far back, like 30d, 12h or 2w.")] = "30d",
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """How often the models tried to stay silent, what caught it, who rescued it, what it cost."""
+    if context.invoked_subcommand is None:
+        _run("cli.report", since=since, json=json)
+
+
+@report_app.command()
+def reasoning(
+    turn: Annotated[str, typer.Argument(help="A failed turn, as the report names it.", show_default=False)],
+) -> None:
+    """Print the raw thoughts of a failed turn; they are kept for seven days."""
+    _run("cli.report_reasoning", turn=turn)
+
+
+@app.command()
+def health(
+    process: Annotated[
+        Literal["worker", "dispatcher", "beat"], typer.Argument(help="Which process of this host.", show_default=False)
+    ],
+) -> None:
+    """Ask whether this host's process still does its work; exit 1 if it was not heard of lately."""
+    _run("cli.health", process=process)
+
+
+@app.command()
+def rehearse(
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same plan; printed when not given.")] = None,
+    conversations: Annotated[
+        int, typer.Option(min=1, help="How many customers write, at least one for each fault.")
+    ] = 160,
+    minutes: Annotated[float, typer.Option(min=0, help="Play again and again for this long.")] = 0.0,
+    only: Annotated[list[str] | None, typer.Option(help="Only this fault; may be given several times.")] = None,
+    kill_worker_every: Annotated[
+        float, typer.Option(min=0, help="SIGKILL a worker every so many seconds as well.")
+    ] = 0.0,
+    url: Annotated[str, typer.Option(help="Rehearse a running stack; needs --serve-sandbox.")] = "",
+    serve_sandbox: Annotated[
+        int, typer.Option(min=0, max=65532, help="Serve its other side on this port and the next two.")
+    ] = 0,
+    list_faults: Annotated[bool, typer.Option("--list", help="Name every fault and leave.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the logs although nothing was broken.")] = False,
+) -> None:
+    """The silence test: customers write while everything breaks; exit 1 on a broken promise."""
+    _run(
+        "cli.rehearse",
+        seed=seed,
+        conversations=conversations,
+        minutes=minutes,
+        only=only or [],
+        kill_worker_every=kill_worker_every,
+        url=url,
+        serve_sandbox=serve_sandbox,
+        list_faults=list_faults,
+        json=json,
+        keep=keep,
+    )
 
 
 def main() -> None:

@@ -92,7 +92,7 @@ class GraphAPI:
         message: dict[str, str] = {"text": text}
         if metadata and self._on_messenger:
             message["metadata"] = metadata
-        body: dict[str, Any] = {"recipient": {"id": to}, "message": message}
+        body: dict[str, Any] = {"recipient": _recipient(to), "message": message}
         if not self._instagram_login:
             body["messaging_type"] = "RESPONSE"
         status, answer = await self._call("POST", f"{self._owner}/messages", body=body)
@@ -103,7 +103,7 @@ class GraphAPI:
 
     async def send_action(self, to: str, action: str) -> None:
         """Show `typing_on`, `typing_off` or `mark_seen`; decoration, so a caller logs its failure and goes on."""
-        body = {"recipient": {"id": to}, "sender_action": action}
+        body = {"recipient": _recipient(to), "sender_action": action}
         await self._call("POST", f"{self._owner}/messages", body=body, harmless=True)
 
     async def fetch_recent_messages(self, customer_id: str, limit: int = 5) -> list[ReadMessage]:
@@ -207,6 +207,12 @@ class GraphAPI:
         if not re.fullmatch(r"[\x21-\x7e]+", token):
             raise TokenInvalid("no usable token is set, not called")
         return token
+
+
+def _recipient(to: str) -> dict[str, str]:
+    """Somebody who writes through the plug-in of a site is known by a reference only."""
+    kind, is_reference, reference = to.partition("user_ref:")
+    return {"user_ref": reference} if is_reference and not kind else {"id": to}
 
 
 def _read_message(row: Mapping[str, Any]) -> ReadMessage | None:

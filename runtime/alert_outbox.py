@@ -7,7 +7,7 @@ import orjson
 
 from runtime.scripts import Scripts
 
-LINGER_SECONDS = 1800.0  # within this time the same incident updates its message instead of sending another
+LINGER_SECONDS = 600.0  # within this time the same incident updates its message instead of sending another
 
 
 class AlertOutbox:

@@ -9,6 +9,7 @@ from bot.alerting import AlertWords
 ALERTS_FILE = "alerts.toml"
 PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
 _TITLES = ("handover", "told", "not_told", "account", "system", "task", "recovered")
+_UNITS = ("seconds", "minutes", "hours")
 _LABELS = ("account", "waiting", "last_message", "customer", "open", "conversation", "repeated", "lasted")
 
 
@@ -31,7 +32,7 @@ def read_alert_words(root: Path, locale: str) -> AlertWords:
         raise AlertWordsInvalid([f"{path} cannot be read: {exc}"]) from exc
     faults = [
         f"{path}: [{table}] {name} is missing or not text"
-        for table, names in (("titles", _TITLES), ("labels", _LABELS), ("reasons", ("default",)))
+        for table, names in (("titles", _TITLES), ("labels", _LABELS), ("units", _UNITS), ("reasons", ("default",)))
         for name in names
         if not isinstance(raw.get(table), Mapping)
         or not isinstance(raw[table].get(name), str)
@@ -42,5 +43,6 @@ def read_alert_words(root: Path, locale: str) -> AlertWords:
     return AlertWords(
         titles=dict(raw["titles"]),
         labels=dict(raw["labels"]),
+        units=dict(raw["units"]),
         reasons={name: str(text) for name, text in raw["reasons"].items()},
     )

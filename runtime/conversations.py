@@ -69,6 +69,7 @@ class Lease:
         self._scripts = scripts
         self.conversation_id = conversation_id
         self.token = token
+        self.notebook = ""  # what was looked up so far: kept when the turn is given back unfinished
         self._quiet = quiet_ms
         self._cap = cap_ms
 
@@ -145,9 +146,19 @@ class Lease:
             raise LeaseLost("finish")
 
     async def hold(
-        self, seconds: float, reason: Deferral | str, *, failed: bool = False, drop_plan: bool = False
+        self,
+        seconds: float,
+        reason: Deferral | str,
+        *,
+        failed: bool = False,
+        drop_plan: bool = False,
+        window_closing: Incident | None = None,
     ) -> int:
-        """Give the lease back and come again in `seconds`; the number of turns that ended in an exception so far."""
+        """Give the lease back and come again in `seconds`, earlier when the messaging window nears its end.
+
+        `window_closing` tells the managers of just that, once for each window. Returns how many turns have ended in
+        an exception so far.
+        """
         answer = await self._scripts.run(
             "hold",
             self.conversation_id,
@@ -156,6 +167,9 @@ class Lease:
             str(reason),
             "1" if failed else "",
             "1" if drop_plan else "",
+            window_closing.id if window_closing else "",
+            orjson.dumps(dict(window_closing.body)).decode() if window_closing else "",
+            self.notebook,
         )
         if int(answer) < 0:
             raise LeaseLost("hold")
@@ -180,6 +194,8 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         disclosed=fields.get("disclosed") == "1",
         opted_out=fields.get("opted_out") == "1",
         takeover_until_ms=int(fields.get("takeover_until", 0)),
+        acted_at_ms=int(fields.get("acted_at", 0)),
+        window_told_ms=int(fields.get("window_told") or 0),
         name=fields.get("name", ""),
         notebook=fields.get("notebook", ""),
     )

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from bot.alerting import duration
 from runtime.redis import store_error
 from runtime.schedule import REDO_SECONDS
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+from runtime.telemetry_records import model_metrics
 
 ALIVE_SECONDS = 30  # a process that was not heard of for this long counts as dead
 HEARTBEAT_SECONDS = 5
@@ -25,7 +25,7 @@ class View:
     open: int
     oldest_open_seconds: float
     overdue: int
-    overdue_seconds: float  # how long the longest overdue message has waited, deferrals not counted
+    overdue_since_ms: int  # from when the longest overdue one counts (deferrals do not); 0 when there is none
     due: int
     handed: int
     alerts: int
@@ -37,10 +37,6 @@ class View:
     def ok(self) -> bool:
         """Somebody hands out, somebody answers, and nobody waits for too long; beat may be away for a while."""
         return bool(self.count("dispatcher") and self.count("worker") and not self.overdue)
-
-    @property
-    def overdue_words(self) -> str:
-        return f"{self.overdue}, {duration(self.overdue_seconds)}"
 
 
 def overdue_after_seconds(settings: Settings) -> float:
@@ -67,14 +63,14 @@ class SystemHealth:
         return True
 
     async def look(self) -> View:
-        overdue, longest, offset = 0, 0.0, 0
+        overdue, longest, offset = 0, 0, 0
         for _ in range(_MOST_PAGES):
             now, alive, opened, oldest, more, since, offset, due, handed, alerts = await self._scripts.run(
                 "health", ALIVE_SECONDS * 1000, self._overdue_ms, offset, _PAGE
             )
             overdue += more
-            if float(since):
-                longest = max(longest, (now - float(since)) / 1000)
+            if int(since):
+                longest = min(longest or int(since), int(since))
             if not offset:
                 break
         age = (now - float(oldest)) / 1000 if float(oldest) else 0.0
@@ -83,7 +79,7 @@ class SystemHealth:
             open=opened,
             oldest_open_seconds=round(max(age, 0.0), 1),
             overdue=overdue,
-            overdue_seconds=round(longest, 1),
+            overdue_since_ms=longest,
             due=due,
             handed=handed,
             alerts=alerts,
@@ -116,6 +112,7 @@ class SystemHealth:
         outcomes = dict(zip(counts[::2], counts[1::2], strict=True))
         kinds = dict(zip(events[::2], events[1::2], strict=True))
         return {
+            **await model_metrics(self._scripts),
             "nightshift_messages_total": {(("outcome", name),): float(n) for name, n in outcomes.items()},
             "nightshift_events_total": {(("kind", name),): float(n) for name, n in kinds.items()},
             "nightshift_open_messages": {(): float(view.open)},

@@ -7,8 +7,20 @@ from typing import Any
 
 import orjson
 
-from bot.messages import CustomerMessage, Deletion, Echo, Edit, Event, Noted
+from bot.messages import (
+    CustomerAction,
+    CustomerMessage,
+    Deletion,
+    Echo,
+    Edit,
+    Event,
+    Noted,
+    PolicyEnforcement,
+    ThreadControl,
+)
 from bot.outcome import SilenceReason
+from bot.retry import RESTRICTED_SECONDS
+from runtime.clock import now_ms
 from runtime.hashing import key_of, text_hash
 from runtime.health import SystemHealth
 from runtime.redis import StoreUnavailable, connect, store_error
@@ -32,8 +44,8 @@ class Inbox:
         self._limits = (
             _ms(config.debounce.quiet_seconds),
             _ms(config.debounce.max_wait_seconds),
-            _ms(config.shift.takeover_minutes * 60),
             FLOOD_CAP,
+            _json(_people(settings)),
         )
         self._waiting: deque[tuple[list[str], asyncio.Future[None]]] = deque()
         self._storing: set[asyncio.Task[None]] = set()
@@ -80,27 +92,43 @@ class Inbox:
                     done.set_result(None)
 
     def _arguments(self, event: Event) -> list[str]:
-        """Ten strings an event, as receive.lua reads them."""
-        if isinstance(event, Noted):
-            return ["n", "", "", "", "", "", event.kind, "", "", ""]
+        """Eleven strings an event, as receive.lua reads them."""
+        match event:
+            case Noted():
+                alert_id, alert = _told_once(event)
+                return ["n", "", "", "", "", "", "", event.kind, alert_id, "", alert]
+            case PolicyEnforcement():
+                return _policy(event)
         contact = event.contact
         who = [contact.conversation_id, contact.channel.value, contact.account_id, contact.customer_id]
+        at = str(event.at_ms)
         match event:
             case CustomerMessage():
                 key = key_of(event.kind.value, event.mid)
                 reason = event.closed_as.value if event.closed_as else ""
-                return ["m", *who, key, reason, "", "", _entry(event)]
+                return ["m", *who, key, at, reason, key_of("deletion", event.mid), "", _entry(event)]
             case Echo():
                 ours = "1" if self._app_id and event.app_id == self._app_id else ""
                 metadata = event.metadata or ""
                 tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
-                line = _json({"role": "business", "text": event.text, "at": event.at_ms})
-                return ["e", *who, key_of("echo", event.mid), text_hash(event.text), ours, tag, line]
+                words = "\n".join([*event.notes, event.text] if event.text.strip() else event.notes)
+                line = _json({"role": "business", "text": words or "[message without text]", "at": event.at_ms})
+                return ["e", *who, key_of("echo", event.mid), at, text_hash(event.text), ours, tag, line]
             case Edit():
                 key = key_of(f"edit {event.number}", event.mid)
-                return ["x", *who, key, key_of("message", event.mid), "", "", _json(event.text)]
+                return ["x", *who, key, at, key_of("message", event.mid), "", "", _json(event.text)]
             case Deletion():
-                return ["d", *who, key_of("deletion", event.mid), key_of("message", event.mid), "", "", ""]
+                return ["d", *who, key_of("deletion", event.mid), at, key_of("message", event.mid), "", "", ""]
+            case CustomerAction():
+                return ["a", *who, "", at, event.kind, "", "", ""]
+            case ThreadControl():
+                owner = event.owner_app_id
+                if owner is None and event.kind == "pass":
+                    return self._arguments(Noted("idle_thread_control", contact.account_id))
+                # Without our own app's id Meta's custom decides: who is passed a thread is told so, and who loses one.
+                is_ours = owner == self._app_id if self._app_id else event.kind == "pass"
+                key = key_of(f"{event.kind}_thread_control", f"{contact.customer_id} {event.at_ms} {owner}")
+                return ["t", *who, key, at, event.kind, "1" if is_ours else "", "", ""]
 
     async def writable(self) -> bool:
         """True when a write would be taken now: a replica, a full server and a frozen one all say no."""
@@ -146,6 +174,45 @@ def _entry(message: CustomerMessage) -> str:
     if message.needs_text:
         body["needs_text"] = True
     return _json(body)
+
+
+def _people(settings: Settings) -> dict[str, list[int]]:
+    """By account (and "" for any other): how long a human's words hold, and what is too quick to be a human's."""
+    shift = settings.config.shift
+    named = {f"{a.channel.value} {a.id}": settings.shift_of(a) for a in settings.config.accounts}
+    return {
+        name: [_ms(rules.takeover_minutes * 60), _ms(rules.ignore_auto_replies_seconds)]
+        for name, rules in {"": shift, **named}.items()
+    }
+
+
+def _told_once(event: Noted) -> tuple[str, str]:
+    """The id and body of the alert about an account that is not configured; nothing for all other kinds."""
+    if event.kind != "unknown_account" or not event.account_id:
+        return "", ""
+    body = {"rule": event.kind, "detail": event.account_id[:40], "first_at": now_ms(), "count": 1}
+    return f"system:unknown_account:{event.account_id[:40]}", _json(body)
+
+
+def _policy(event: PolicyEnforcement) -> list[str]:
+    """Meta's warning or block of an account; an unblock lifts the block and is not told."""
+    channel, account_id = event.channel.value, event.account_id
+    key = key_of("policy_enforcement", f"{channel} {account_id} {event.action} {event.at_ms}")
+    alert = ""
+    if event.action in ("block", "warning"):
+        alert = _json(
+            {
+                "rule": f"account_policy_{event.action}",
+                "detail": event.reason,
+                "channel": channel,
+                "account": account_id,
+                "first_at": now_ms(),
+                "count": 1,
+            }
+        )
+    # Should the unblock be lost, a send tries every so often whether the block still stands.
+    longest = str(_ms(RESTRICTED_SECONDS))
+    return ["p", "", channel, account_id, "", key, str(event.at_ms), event.action, longest, "", alert]
 
 
 def _json(value: object) -> str:

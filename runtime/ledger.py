@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class OpenMessage:
-    """`next_at_ms`: when the conversation is looked at again; `deferred_until_ms`: 0 when it never waited on purpose."""
+    """`next_at_ms`: when its conversation is looked at again. `deferred_until_ms`: 0 when it never waited by design."""
 
     conversation_id: str
     key: str
@@ -106,9 +106,7 @@ class Ledger:
         offset = 0
         while True:
             now = await self._now_ms()
-            rows = await self._scripts.command(
-                "ZRANGE", "ns:open", offset, offset + _OPEN_PAGE - 1, "WITHSCORES"
-            )
+            rows = await self._scripts.command("ZRANGE", "ns:open", offset, offset + _OPEN_PAGE - 1, "WITHSCORES")
             page = _scored(rows)
             for message in await self._explained(page, now):
                 yield message

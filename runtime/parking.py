@@ -12,21 +12,26 @@ class Parked:
     seconds_left: float
 
 
+# A parked account is looked at again this often: a token may be mended, a block lifted, before the time is over.
+LOOK_AGAIN_SECONDS = 300.0
+
+
 class Parking:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
-    async def park(self, account: Account, reason: str, seconds: float) -> None:
+    async def park(self, account: Account, reason: str, seconds: float, *, unless_parked: bool = False) -> None:
         """All turns of the account wait this long, so that a call that must fail is not made (nor a model paid)."""
-        await self._scripts.command("SET", _key(account), reason, "PX", max(round(seconds * 1000), 1))
+        words: list[str | int] = ["SET", parking_key(account), reason, "PX", max(round(seconds * 1000), 1)]
+        await self._scripts.command(*words, *(["NX"] if unless_parked else []))
 
     async def look(self, account: Account) -> Parked | None:
-        reason, left = await self._scripts.run("parked", _key(account))
+        reason, left = await self._scripts.run("parked", parking_key(account))
         return Parked(str(reason), int(left) / 1000) if reason else None
 
     async def release(self, account: Account) -> None:
-        await self._scripts.command("DEL", _key(account))
+        await self._scripts.command("DEL", parking_key(account))
 
 
-def _key(account: Account) -> str:
+def parking_key(account: Account) -> str:
     return f"ns:parked:{account.channel}:{account.id}"

@@ -6,6 +6,7 @@ celery/kombu#305), so the truth is the `due` set, and nothing here retries, coun
 
 from celery import Celery
 
+from runtime.sentinel_url import parse_sentinel_url
 from runtime.settings import Settings
 
 ANSWER = "answer"
@@ -16,7 +17,9 @@ OPS = "ops"  # everything a customer does not wait for
 
 def make_celery(settings: Settings) -> Celery:
     """Configured, not connected."""
-    app = Celery("nightshift", broker=settings.env.broker_url, set_as_current=False)
+    behind_sentinel = parse_sentinel_url(settings.env.broker_url)
+    broker = behind_sentinel.for_celery() if behind_sentinel else settings.env.broker_url
+    app = Celery("nightshift", broker=broker, set_as_current=False)
     app.conf.update(
         broker_connection_max_retries=None,
         broker_connection_retry_on_startup=True,
@@ -30,6 +33,7 @@ def make_celery(settings: Settings) -> Celery:
             "socket_keepalive": True,
             "health_check_interval": 15,
             "max_connections": 200,
+            **({"master_name": behind_sentinel.master} if behind_sentinel else {}),
         },
         task_ignore_result=True,
         task_serializer="json",

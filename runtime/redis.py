@@ -5,7 +5,6 @@ non-idempotent command twice; so nothing here is retried silently, and every wai
 """
 
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import redis.asyncio as aioredis
 from redis.asyncio.retry import Retry
@@ -26,6 +25,7 @@ from redis.exceptions import (
 )
 
 from bot.errors import NightshiftError, Transient
+from runtime.sentinel_url import SentinelAddress, parse_sentinel_url
 
 
 class StoreUnavailable(Transient):
@@ -36,7 +36,18 @@ class StoreBroken(NightshiftError):
     """Redis answered that the request itself is wrong: a bug of ours."""
 
 
-_REFUSALS = ("MISCONF", "OOM", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "CLUSTERDOWN", "NOAUTH", "WRONGPASS", "UNBLOCKED")
+_REFUSALS = (
+    "MISCONF",
+    "OOM",
+    "READONLY",
+    "LOADING",
+    "MASTERDOWN",
+    "NOREPLICAS",
+    "CLUSTERDOWN",
+    "NOAUTH",
+    "WRONGPASS",
+    "UNBLOCKED",
+)
 
 
 def store_error(exc: BaseException) -> NightshiftError:
@@ -68,8 +79,8 @@ def connect(
         "health_check_interval": 15,
         "client_name": client_name,
     }
-    if url.startswith("sentinel://"):
-        return _sentinel_client(url, max_connections, options)
+    if (behind_sentinel := parse_sentinel_url(url)) is not None:
+        return _sentinel_client(behind_sentinel, max_connections, options)
     pool = aioredis.BlockingConnectionPool.from_url(
         url,
         max_connections=max_connections,
@@ -79,20 +90,19 @@ def connect(
     return aioredis.Redis.from_pool(pool)  # closing the client closes the pool, too
 
 
-def _sentinel_client(url: str, max_connections: int, options: dict[str, Any]) -> aioredis.Redis:
-    parts = urlsplit(url)
-    credentials, _, hosts = parts.netloc.rpartition("@")
-    password = credentials.partition(":")[2] or None
-    nodes = [(host.rpartition(":")[0] or host, int(host.rpartition(":")[2] or 26379)) for host in hosts.split(",")]
-    path = [piece for piece in parts.path.split("/") if piece]
-    master = path[0] if path else parse_qs(parts.query).get("master", ["mymaster"])[0]
-    database = int(path[1]) if len(path) > 1 else 0
+def _sentinel_client(address: SentinelAddress, max_connections: int, options: dict[str, Any]) -> aioredis.Redis:
     limits = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout")}
     sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
-        nodes, sentinel_kwargs=limits, **limits
+        address.nodes, sentinel_kwargs=limits, **limits
     )
     client: aioredis.Redis = sentinel.master_for(
-        master, max_connections=max_connections, db=database, password=password, **options
+        address.master,
+        max_connections=8 * max_connections,  # this pool refuses where the other one waits
+        db=address.database,
+        username=address.username or None,
+        password=address.password or None,
+        ssl=address.tls,
+        **options,
     )
     return client
 

@@ -29,6 +29,7 @@ class Business(Section):
     name: str = "Nightshift"
     locale: str = "ru"
     disclosure: bool = True
+    mark_seen: bool = True
     timezone: str = "UTC"
     phone_regions: tuple[str, ...] = ("RU",)
 
@@ -42,23 +43,15 @@ class Business(Section):
         return value
 
 
-class Account(Section):
-    channel: Channel
-    id: str
-    login: Literal["facebook", "instagram"] = "facebook"
-    page_id: str | None = None
-    token_env: str = ""
-    token: SecretStr = SecretStr("")  # filled from the variable that token_env names
-
-    @field_validator("id", "page_id", mode="before")
-    @classmethod
-    def ids_are_text(cls, value: object) -> object:
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 class Debounce(Section):
     quiet_seconds: float = Field(4, ge=0)
     max_wait_seconds: float = Field(15, ge=0)
+
+
+def _hours(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError('hours is a list such as ["20:00-10:00"]')  # noqa: TRY004 - pydantic wants ValueError
+    return tuple(parse_hours(item) if isinstance(item, str) else item for item in value)
 
 
 class Shift(Section):
@@ -66,13 +59,48 @@ class Shift(Section):
     hours: tuple[Hours, ...] = ()
     humans_first_minutes: float = Field(10, ge=0)
     takeover_minutes: float = Field(60, ge=0)
+    ignore_auto_replies_seconds: float = Field(0, ge=0)
 
     @field_validator("hours", mode="before")
     @classmethod
     def read_hours(cls, value: object) -> object:
-        if not isinstance(value, list | tuple):
-            raise ValueError('hours is a list such as ["20:00-10:00"]')  # noqa: TRY004 - pydantic wants ValueError
-        return tuple(parse_hours(item) if isinstance(item, str) else item for item in value)
+        return _hours(value)
+
+
+class ShiftOverride(Section):
+    """What is named here replaces `[shift]` for one account."""
+
+    mode: ShiftMode | None = None
+    hours: tuple[Hours, ...] | None = None
+    humans_first_minutes: float | None = Field(None, ge=0)
+    takeover_minutes: float | None = Field(None, ge=0)
+    ignore_auto_replies_seconds: float | None = Field(None, ge=0)
+
+    @field_validator("hours", mode="before")
+    @classmethod
+    def read_hours(cls, value: object) -> object:
+        return _hours(value)
+
+
+class Account(Section):
+    """`locale`, `model` (a name), `prompts` (a folder beside the default one) and `shift` replace, for this account
+    alone, what stands in the sections of these names; empty means the same as everywhere."""
+
+    channel: Channel
+    id: str
+    login: Literal["facebook", "instagram"] = "facebook"
+    page_id: str | None = None
+    token_env: str = ""
+    locale: str = ""
+    prompts: str = ""
+    model: str = ""
+    shift: ShiftOverride = ShiftOverride()
+    token: SecretStr = SecretStr("")  # filled from the variable that token_env names
+
+    @field_validator("id", "page_id", mode="before")
+    @classmethod
+    def ids_are_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class Model(Section):
@@ -155,11 +183,10 @@ class Config(Section):
             raise ValueError("[[ladder]]: " + "; ".join(faults))
         return self
 
-    @property
-    def rungs(self) -> tuple[Rung, ...]:
-        """The ladder as it is climbed: the declared one, else the shorthand of `[model]` spelled out."""
-        return declared_ladder(self.ladder, self.model.name, self.model.fallback) or default_ladder(
-            main=self.model.name,
+    def rungs(self, main: str) -> tuple[Rung, ...]:
+        """The ladder from the model `main` upwards: the declared one, else the shorthand of `[model]` spelled out."""
+        return declared_ladder(self.ladder, main, self.model.fallback) or default_ladder(
+            main=main,
             fallback=self.model.fallback,
             max_kicks=self.model.max_kicks,
             salvage=self.model.salvage,
@@ -228,6 +255,16 @@ class Settings(Section):
                 return account
         return None
 
+    def shift_of(self, account: Account) -> Shift:
+        own = {name: getattr(account.shift, name) for name in account.shift.model_fields_set}
+        return self.config.shift.model_copy(update={name: value for name, value in own.items() if value is not None})
+
+    def locale_of(self, account: Account) -> str:
+        return account.locale or self.config.business.locale
+
+    def model_of(self, account: Account) -> Model:
+        return self.config.model.model_copy(update={"name": account.model} if account.model else {})
+
 
 def load_settings(*, redis_required: bool = True) -> Settings:
     """Read the environment and the config file; raise `SettingsInvalid` naming every fault at once."""
@@ -283,7 +320,7 @@ def _with_tokens(raw: dict[str, Any], environ: Mapping[str, str]) -> dict[str, A
     return {**raw, "accounts": filled}
 
 
-_LISTED = {"accounts": Account, "ladder": LadderRung}  # sections that may be repeated
+_LISTED: dict[str, type[BaseModel]] = {"accounts": Account, "ladder": LadderRung}  # sections that may be repeated
 
 
 def _unknown_keys(raw: Mapping[str, Any], section: type[BaseModel], where: str) -> list[str]:

@@ -16,7 +16,7 @@ from bot.messages import Channel
 from runtime.settings import Account, load_settings
 from sandbox import meta_webhooks
 from sandbox.meta_errors import refusal, throttling_headers
-from sandbox.meta_faults import Fault, Faults
+from sandbox.meta_faults import Call, Fault, Faults
 from sandbox.meta_people import People
 from sandbox.meta_reads import read_conversations, read_node
 from sandbox.meta_store import MetaStore, limit_exceeded
@@ -110,6 +110,8 @@ class MetaSandbox(People, Faults):
             return refusal(100, message="(#100) The body is not JSON")
         recipient = body.get("recipient") if isinstance(body, dict) else None
         to = recipient.get("id") if isinstance(recipient, dict) else None
+        if isinstance(recipient, dict) and isinstance(recipient.get("user_ref"), str):
+            to = f"user_ref:{recipient['user_ref']}"  # a visitor of the plug-in, as our receiver names them
         account = self._account_for(request, to)
         if isinstance(account, Response):
             return account
@@ -117,10 +119,7 @@ class MetaSandbox(People, Faults):
             return refusal(100, message="(#100) No recipient.id")
         if "sender_action" in body:
             return await self._action(request, account, to, body)
-        fault = self.take_fault("messages", to)
-        if fault is not None and fault.kind == "slow":
-            await asyncio.sleep(fault.seconds)
-            fault = None
+        fault = await self._fault("messages", to)
         if fault is not None and not fault.delivered:
             return await self._fail(request, account, fault)
         if refused := self._refused(account, to, body):
@@ -163,7 +162,7 @@ class MetaSandbox(People, Faults):
             return refusal(100, 2018014)
         if body["sender_action"] not in _ACTIONS:
             return refusal(100, message="(#100) Unknown sender_action")
-        fault = self.take_fault("actions", to)
+        fault = await self._fault("actions", to)
         if fault is None or fault.delivered:
             self.store.record_action(account, to, body["sender_action"])
         if fault is not None:
@@ -174,7 +173,7 @@ class MetaSandbox(People, Faults):
         account = self._account_for(request, request.query_params.get("user_id"), request.query_params.get("platform"))
         if isinstance(account, Response):
             return account
-        if fault := self.take_fault("reads", request.query_params.get("user_id", "")):
+        if fault := await self._fault("reads", request.query_params.get("user_id", "")):
             return await self._fail(request, account, fault)
         return read_conversations(self.store, account, request.query_params, self._usage_headers(account))
 
@@ -182,12 +181,20 @@ class MetaSandbox(People, Faults):
         accounts = self._accounts_of_token(request)
         if not accounts:
             return refusal(190, status=400)
-        if fault := self.take_fault("reads"):
+        if fault := await self._fault("reads", request.path_params["node"]):
             return await self._fail(request, accounts[0], fault)
         return read_node(self.store, accounts, request.path_params["node"], request.query_params)
 
     async def _unknown_path(self, request: Request) -> Response:
         return refusal(2500, message=f"Unknown path components: /{request.path_params['path']}")
+
+    async def _fault(self, on: Call, customer_id: str) -> Fault | None:
+        """The next one scripted; a slow answer has been waited for and is none."""
+        fault = self.take_fault(on, customer_id)
+        if fault is not None and fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+            return None
+        return fault
 
     async def _fail(self, request: Request, account: Account, fault: Fault) -> Response:
         match fault.kind:

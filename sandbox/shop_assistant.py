@@ -58,6 +58,27 @@ _SMALL_TALK: Final[Mapping[str, str]] = {
     "uk": "Дякуємо, що написали! Залюбки підкажемо щодо посуду та занять. Що вам зараз ближче?",
     "kk": "Жазғаныңызға рақмет! Ыдыс пен сабақтар туралы қуана айтып береміз. Сізге не қызық?",
 }
+# What the assistant says to the scenes that need no search: on the customer's own topic, as stage 4 asks for.
+_SCENE_REPLIES: Final[Mapping[str, Mapping[str, str]]] = {
+    SMALL_TALK: {
+        "ru": "Как приятно, спасибо! Уют у нас держится на глине, чае и хороших людях. Заглянете к нам в гости?",
+        "en": "How kind of you, thank you! Clay, tea and good people keep it cosy here. Will you drop by one day?",
+    },
+    LOCKED_ONCE: {
+        "ru": "Какой тёплый подарок! К чаю и тишине подойдёт большая кружка или чайная пара. Какие цвета мама любит?",
+        "en": "What a warm idea! A large mug or a tea set goes well with quiet evenings. Which colours does she like?",
+    },
+    MAIN_MODEL_LOCKED: {
+        "ru": "Руки у всех оттуда! На пробном занятии мастер рядом, и первая чашка почти всегда удаётся. Рассказать?",
+        "en": "Nobody's hands are wrong for clay! A teacher sits beside you at the trial class. Shall I tell you more?",
+    },
+}
+_COMPARED: Final[Mapping[str, str]] = {
+    "ru": "Сравнила, что успела найти: {found}. Новичку советую начать с занятия, а кружку выбрать уже на нём. "
+    "Остальные курсы я посмотреть не успела: рассказать о них отдельно?",
+    "en": "I compared what I could find: {found}. For a beginner I would start with a class and choose the mug there. "
+    "I have not looked at the other courses yet: shall I tell you about them, too?",
+}
 _FOUND: Final[Mapping[str, str]] = {
     "ru": "Вот что нашлось у нас: {found}. Подсказать что-нибудь ещё?",
     "en": "Here is what we have: {found}. Can I help with anything else?",
@@ -87,23 +108,23 @@ class ShopAssistant:
 
     def answer(self, request: ChatRequest) -> Answer:
         said = self._said(request)
-        match _scene_of(said):
-            case scene if scene == LOCKED_FOR_GOOD:
-                return _LOCKED
-            case scene if scene == LOCKED_ONCE and not self.is_kicked(request):
-                return _LOCKED
-            case str(scene) if scene == MAIN_MODEL_LOCKED:
-                if request.model == self._first_model.setdefault(scene, request.model):
-                    return _LOCKED
-            case scene if scene == TOOL_HUNGRY and request.may_call_tools:
-                return _search(_next_query(request), request)
+        scene = _scene_of(said)
+        if scene == LOCKED_FOR_GOOD or (scene == LOCKED_ONCE and not self.is_kicked(request)):
+            return _LOCKED
+        if scene == MAIN_MODEL_LOCKED and request.model == self._first_model.setdefault(scene, request.model):
+            return _LOCKED
+        if scene == TOOL_HUNGRY and request.may_call_tools:
+            return _search(_next_query(request), request)
         found = _found(request)
         if not found and _PRICE_WORDS.search(said) and request.may_call_tools:
             return _search(_query_of(said), request)
         language = _language_of(said)
         if not found:
-            return Answer(content=f"{_SMALL_TALK[language]}\n{TAGS}")
-        if facts := _facts_of(found):
+            reply = _SCENE_REPLIES.get(scene or "", {}).get(language) or _SMALL_TALK[language]
+            return Answer(content=f"{reply}\n{TAGS}")
+        if facts := _facts_of(found, language):
+            if scene == TOOL_HUNGRY and language in _COMPARED:
+                return Answer(content=f"{_COMPARED[language].format(found='; '.join(facts))}\n{TAGS}")
             return Answer(content=f"{_FOUND[language].format(found='; '.join(facts))}\n{TAGS}")
         return Answer(content=f"{_NOT_FOUND[language]}\n{TAGS_COLLEAGUE}")
 
@@ -144,7 +165,7 @@ def _scene_of(text: str) -> str | None:
 
 
 def _query_of(text: str) -> str:
-    words = [word for word in re.findall(r"\w+", text) if len(word) > 3 and not _PRICE_WORDS.search(word)]
+    words = [word for word in re.findall(r"\w+", text) if len(word) > 2 and not _PRICE_WORDS.search(word)]
     return " ".join(words[-3:]) or text.strip()[:60]
 
 
@@ -154,14 +175,16 @@ def _found(request: ChatRequest) -> list[str]:
     return [*results, request.customer] if "price_rub" in request.customer else results
 
 
-def _facts_of(results: list[str]) -> list[str]:
+def _facts_of(results: list[str], language: str) -> list[str]:
     """Titles with their prices, as the search gave them, at most three."""
     facts: dict[str, None] = {}
     for result in results:
         lines = [line.strip(" -•#\t") for line in result.splitlines() if line.strip()]
         for title, details in pairwise(lines):
             if price := re.search(r"price_rub\W{1,3}(\d+)", details):
-                facts[f"{title.split(' / ')[0]} — {price[1]} ₽"] = None
+                english = re.search(r"name_en\W{1,3}([^;\n]+)", details) if language == "en" else None
+                name = english[1].strip() if english else re.sub(r"^\d+\.\s*", "", title.split(" / ")[0])
+                facts[f"{name} — {price[1]} ₽"] = None
     return list(facts)[:3]
 
 

@@ -166,12 +166,14 @@ class Stack:
     ) -> None:
         self.stop()
 
-    def spawn(self, name: str, *, alias: str = "") -> subprocess.Popen[bytes]:
-        """Start one Procfile line; `alias` tells apart several of one kind."""
-        alias = alias or name
+    def spawn(
+        self, name: str, *, alias: str = "", environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start one Procfile line; `alias` tells apart several of a kind, and a second web needs a PORT of its own."""
+        alias, env = alias or name, {**self.environment, **(environment or {})}
         log = (self.directory / f"{alias}.log").open("ab")
         with log:
-            process = start_child(["/bin/sh", "-c", self._lines[name]], env=self.environment, cwd=ROOT, output=log)
+            process = start_child(["/bin/sh", "-c", self._lines[name]], env=env, cwd=ROOT, output=log)
         self.running[alias] = process
         return process
 
@@ -221,6 +223,8 @@ class Stack:
             check=False,
             timeout=30,
         )
+        if not done.stdout:
+            raise StackFailed(f"nightshift ledger failed:\n{done.stderr.decode(errors='replace')}")
         return {**json.loads(done.stdout), "exit_code": done.returncode}
 
     def stop(self) -> None:

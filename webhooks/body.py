@@ -1,9 +1,10 @@
 """Reads a request's raw body within bounds of size and time."""
 
-import asyncio
 from collections.abc import Mapping
 
 from starlette.types import Message, Receive
+
+from webhooks.patience import Patience
 
 
 class BodyTooLarge(Exception):
@@ -18,15 +19,13 @@ class ClientGone(Exception):
     """The client closed the connection before its body was complete."""
 
 
-async def read_body(
-    receive: Receive, headers: Mapping[bytes, bytes], *, limit_bytes: int, timeout_seconds: float
-) -> bytes:
+async def read_body(receive: Receive, headers: Mapping[bytes, bytes], *, limit_bytes: int, patience: Patience) -> bytes:
     """The whole body; raise `BodyTooLarge`, `BodyTooSlow` or `ClientGone`."""
     announced = headers.get(b"content-length", b"")
     if announced.isdigit() and (len(announced) > 18 or int(announced) > limit_bytes):
         raise BodyTooLarge
     try:
-        async with asyncio.timeout(timeout_seconds):
+        with patience.for_one():
             message = await receive()
             body = _chunk(message)
             if message.get("more_body"):

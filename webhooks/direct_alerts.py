@@ -63,5 +63,6 @@ _PLAIN = AlertWords(
         name: name
         for name in ("account", "waiting", "last_message", "customer", "open", "conversation", "repeated", "lasted")
     },
+    units={"seconds": "s", "minutes": "min", "hours": "h"},
     reasons={"default": "{rule} {detail}"},
 )

@@ -14,6 +14,7 @@ from kombu import Producer
 from kombu.exceptions import OperationalError
 
 from runtime import queue
+from runtime.cancelling import cancel_and_wait
 from runtime.clock import monotonic
 from runtime.health import SystemHealth
 from runtime.heartbeat import beat_for_ever
@@ -55,8 +56,7 @@ class Dispatcher:
                 round_ = asyncio.create_task(self._round())
                 await asyncio.wait({round_, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 if not round_.done():
-                    round_.cancel()
-                    await asyncio.wait({round_})
+                    await cancel_and_wait(round_)
                     break
                 error = round_.exception()
                 if error is None:

@@ -11,13 +11,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from bot.messages import Event, Noted
+from bot.messages import Event, Noted, PolicyEnforcement
 from runtime.clock import monotonic, now_ms
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from webhooks.accounts import Accounts
 from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, read_body
 from webhooks.metrics import ReceiverMetrics
+from webhooks.patience import Patience
 from webhooks.payloads import BodyUnreadable, parse_body
 from webhooks.signature import is_signed
 from webhooks.throttle import Throttle
@@ -123,6 +124,8 @@ class WebhookEndpoint:
         self._store = store
         self._metrics = metrics
         self._limits = limits or Limits()
+        self._body_patience = Patience(self._limits.body_seconds)
+        self._store_patience = Patience(self._limits.store_seconds)
         self._clock_ms = clock_ms
         self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
 
@@ -141,9 +144,8 @@ class WebhookEndpoint:
             self._warn("webhook_refused", reason="META_APP_SECRETS is missing")
             return _FORBIDDEN
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        limits = self._limits
         try:
-            body = await read_body(receive, headers, limit_bytes=limits.body_bytes, timeout_seconds=limits.body_seconds)
+            body = await read_body(receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience)
         except BodyTooLarge:
             self._warn("webhook_refused", reason="body too large")
             return _TOO_LARGE
@@ -173,7 +175,7 @@ class WebhookEndpoint:
         if not events:
             return _RECEIVED
         try:
-            async with asyncio.timeout(self._limits.store_seconds):
+            with self._store_patience.for_one():
                 await self._store.receive(events)
         except (StoreUnavailable, TimeoutError) as exc:
             self._warn("webhook_not_stored", reason=type(exc).__name__)
@@ -190,11 +192,9 @@ class WebhookEndpoint:
 
     def _tell(self, events: list[Event]) -> None:
         for event in events:
-            if not isinstance(event, Noted):
-                continue
-            if event.kind == "policy_enforcement":
-                log.error("policy_enforcement", account_id=event.account_id)
-            elif event.kind in _WORTH_A_LINE:
+            if isinstance(event, PolicyEnforcement):
+                log.error("policy_enforcement", account_id=event.account_id, action=event.action[:20])
+            elif isinstance(event, Noted) and event.kind in _WORTH_A_LINE:
                 self._warn("webhook_event_noted", reason=event.kind, account_id=event.account_id)
 
     def _warn(self, event: str, *, reason: str, account_id: str = "") -> None:

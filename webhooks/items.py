@@ -6,11 +6,24 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from bot.messages import Channel, Contact, CustomerMessage, Deletion, Echo, Edit, Event, MessageKind, Noted
+from bot.messages import (
+    Channel,
+    Contact,
+    CustomerAction,
+    CustomerMessage,
+    Deletion,
+    Echo,
+    Edit,
+    Event,
+    MessageKind,
+    Noted,
+    PolicyEnforcement,
+    ThreadControl,
+)
 from bot.outcome import SilenceReason
 from webhooks.accounts import Accounts
 from webhooks.attachments import UNSUPPORTED, describe_attachments, describe_button, describe_referral, describe_reply
-from webhooks.payloads import TEXT_LIMIT, as_flag, as_id, as_mapping, as_ms, as_text
+from webhooks.payloads import TEXT_LIMIT, as_caption, as_flag, as_id, as_mapping, as_ms, as_text
 
 # Meta's order: an item may hold more than one of them (a lead ad's end is a referral with a lead).
 _COUNTED_KEYS = (
@@ -30,6 +43,8 @@ _COUNTED_KEYS = (
     "form",
     "lead",
 )
+# The keys of Meta's routing that move a conversation, and our word for each.
+_CONTROL = {"pass_thread_control": "pass", "take_thread_control": "take"}
 # The "Test" button of Meta's dashboard sends these ids; they exist nowhere.
 _TEST_ENTRY = "0"
 _TEST_SENDER = "12334"
@@ -120,8 +135,26 @@ def _route(item: _Item, message: Mapping[str, Any]) -> Event:
         return Noted("standby", item.account_id)
     for key in ("reaction", "message_edit", *_COUNTED_KEYS):
         if fields.get(key) is not None:
-            return Noted(key, item.account_id)
+            return _happened(item, key, as_mapping(fields[key]))
     return Noted("unknown", item.account_id)
+
+
+def _happened(item: _Item, key: str, what: Mapping[str, Any]) -> Event:
+    """No message: counted, and where it concerns the window, the thread or the account, that is told."""
+    if key == "policy_enforcement":
+        action, reason = as_text(what.get("action")).strip().lower(), as_caption(what.get("reason"))
+        return PolicyEnforcement(item.entry.channel, item.account_id, action, item.at_ms, reason)
+    if item.from_us or item.customer_id is None or item.closed_as is not None:
+        return Noted(key, item.account_id)
+    contact = item.contact(item.customer_id)
+    if key in _CONTROL:
+        return ThreadControl(contact, _CONTROL[key], item.at_ms, as_id(what.get("new_owner_app_id")))
+    # Taking a reaction back is not among the actions that Meta lists as opening the window; the end of a lead ad's
+    # form is no link either.
+    opens_window = what.get("action") != "unreact" if key == "reaction" else "lead" not in item.fields
+    if key in ("reaction", "referral") and opens_window:
+        return CustomerAction(contact, key, item.at_ms)
+    return Noted(key, item.account_id)
 
 
 def _message(item: _Item, message: Mapping[str, Any]) -> Event:
@@ -173,6 +206,7 @@ def _echo(item: _Item, contact: Contact, message: Mapping[str, Any]) -> Echo:
         _words(message.get("text"))[0],
         as_id(message.get("app_id")),
         as_text(message.get("metadata")) or None,
+        describe_attachments(message.get("attachments")).notes,
     )
 
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bot.errors import NightshiftError
-from bot.messages import CustomerMessage, Deletion, Echo, Edit, Event
+from bot.messages import CustomerMessage, Deletion, Echo, Edit, Event, PolicyEnforcement, ThreadControl
 from runtime.logging import get_logger
 
 log = get_logger(__name__)
@@ -75,6 +75,10 @@ def kind_of(event: Event) -> str:
             return "edit"
         case Deletion():
             return "deletion"
+        case ThreadControl():
+            return f"{event.kind}_thread_control"
+        case PolicyEnforcement():
+            return "policy_enforcement"
         case _:
             return event.kind
 

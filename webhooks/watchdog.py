@@ -7,6 +7,7 @@ that nobody delivers is told from here. The state is kept in Redis, so that any 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from typing import Any
 
 from bot.errors import NightshiftError
 from runtime.alert_outbox import AlertOutbox
@@ -25,7 +26,7 @@ log = get_logger(__name__)
 
 PERIOD_SECONDS = 5.0
 GRACE_SECONDS = 60.0  # after a start, or an outage of Redis, nobody has had the time to be heard of
-STEADY_SECONDS = 30.0  # it is well again when it has been well for so long
+STEADY_SECONDS = 30.0  # it is well again when no watcher has seen it broken for so long
 DELIVERY_SECONDS = 60.0  # longer than that an alert does not wait for a worker, alive as that may seem
 TELL_AGAIN_SECONDS = 30.0
 UNCONFIGURED_SECONDS = 3600.0
@@ -33,14 +34,15 @@ UNCONFIGURED_SECONDS = 3600.0
 NO_WORKER, NO_DISPATCHER, OVERDUE = "no_worker", "no_dispatcher", "overdue"
 _EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE)
 
-Judgement = Mapping[str, str | None]
-"""What is known about each rule: None when it is well, else the detail of what is broken; absent: too early to say."""
+Judgement = Mapping[str, Mapping[str, Any] | None]
+"""What is known about each rule: None when it is well, else the facts of what is broken; absent: too early to say."""
 
 
 def judge_workers(view: View, *, watched_seconds: float) -> Judgement:
     """The dispatcher's question: does somebody answer, and in time? Overdue messages know no grace."""
     alive = _judge_alive(NO_WORKER, alive=view.count("worker") > 0, watched_seconds=watched_seconds)
-    return {**alive, OVERDUE: view.overdue_words if view.overdue else None}
+    overdue = {"detail": str(view.overdue), "waiting_since": view.overdue_since_ms} if view.overdue else None
+    return {**alive, OVERDUE: overdue}
 
 
 def judge_dispatcher(view: View, *, watched_seconds: float) -> Judgement:
@@ -51,7 +53,7 @@ def judge_dispatcher(view: View, *, watched_seconds: float) -> Judgement:
 def _judge_alive(rule: str, *, alive: bool, watched_seconds: float) -> Judgement:
     if alive:
         return {rule: None}
-    return {rule: ""} if watched_seconds >= GRACE_SECONDS else {}
+    return {rule: {}} if watched_seconds >= GRACE_SECONDS else {}
 
 
 class Watchdog:
@@ -72,7 +74,6 @@ class Watchdog:
         self._clock = clock
         self._clock_ms = clock_ms
         self._watching_since = clock()
-        self._well_since: dict[str, float] = {}
 
     async def look(self) -> View | None:
         """One round; None when Redis could not be asked, and what was known by then counts for nothing."""
@@ -82,27 +83,28 @@ class Watchdog:
             await self._tell(view)
         except StoreUnavailable as exc:
             log.debug("watchdog_blind", reason=str(exc))
-            self._watching_since = self._clock()
-            self._well_since.clear()
+            self.lose_sight()
             return None
         return view
 
+    def lose_sight(self) -> None:
+        """Redis was away: afterwards nobody has had the time to be heard of."""
+        self._watching_since = self._clock()
+
     async def _remember(self, judgement: Judgement) -> None:
-        now = self._clock()
+        now = self._clock_ms()
         for rule, broken in judgement.items():
             if broken is not None:
-                self._well_since.pop(rule, None)
-                if await self._incidents.broke(rule, broken, now_ms=self._clock_ms()):
-                    log.error("system_broken", rule=rule, detail=broken)
-            elif now - self._well_since.setdefault(rule, now) >= STEADY_SECONDS and await self._incidents.is_well(
-                rule, now_ms=self._clock_ms()
-            ):
+                if await self._incidents.broke(rule, broken, now_ms=now):
+                    log.error("system_broken", rule=rule, **broken)
+            elif await self._incidents.is_well(rule, now_ms=now, steady_seconds=STEADY_SECONDS):
                 log.info("system_recovered", rule=rule)
 
     async def _tell(self, view: View) -> None:
         now = self._clock_ms()
+        somebody_delivers = view.count("dispatcher") > 0 and view.count("worker") > 0
         for alert_id, body in await self._incidents.untold(_EVERY_RULE):
-            if view.count("worker") and now - int(body.get("raised_at", 0)) < DELIVERY_SECONDS * 1000:
+            if somebody_delivers and now - int(body.get("raised_at", 0)) < DELIVERY_SECONDS * 1000:
                 continue
             pause = TELL_AGAIN_SECONDS if self._alerts.configured else UNCONFIGURED_SECONDS
             if not await self._incidents.may_tell(alert_id, for_seconds=pause):
@@ -116,6 +118,20 @@ class Watchdog:
                 log.error("alert_not_delivered", alert=alert_id, error=type(exc).__name__, reason=str(exc))
                 continue
             await self._incidents.told(alert_id, body, message_id)
+
+
+class ReceiverWatch:
+    """Redis first, since without it nothing is known of the dispatcher."""
+
+    def __init__(self, store: StoreWatch, watchdog: Watchdog) -> None:
+        self._store = store
+        self._watchdog = watchdog
+
+    async def look(self) -> None:
+        if await self._store.look():
+            await self._watchdog.look()
+        else:
+            self._watchdog.lose_sight()
 
 
 async def watch_workers(settings: Settings) -> None:
@@ -139,12 +155,7 @@ async def watch_dispatcher(settings: Settings) -> None:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
         watchdog = _watchdog(judge_dispatcher, scripts, settings, alerts)
         store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts)
-
-        async def look() -> None:
-            if await store.look():
-                await watchdog.look()
-
-        await _for_ever(look)
+        await _for_ever(ReceiverWatch(store, watchdog).look)
 
 
 async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:

@@ -17,13 +17,14 @@ from runtime.logging import get_logger
 log = get_logger(__name__)
 
 RESTART_SECONDS = 2.0
+RESTARTED_CODES = (1, 70)  # Celery gave up; our own check found that it had stopped consuming
 CONCURRENCY = "250"  # turns in flight; threads that wait cost little, a saturated pool costs time
 
 
 def main() -> None:
     # Not `app.worker_main`: it swallows the exit code.
     code = celery.main(["-A", "worker.celery_app", "worker", *_options(), *sys.argv[1:]], standalone_mode=False)
-    if code != 1:
+    if code not in RESTARTED_CODES:
         sys.exit(code or 0)
     log.error("worker_starts_anew", seconds=RESTART_SECONDS)
     # Celery's handlers would only take note of a request to stop that comes now.

@@ -9,7 +9,7 @@ from bot.agent_step import FinalStep, prepare_agent_step
 from bot.conversation import Conversation
 from bot.hints import LOOK_UP_NOW
 from bot.ladder import Ask, Attempt, GiveUp, Rung, keeps_time_back, next_move
-from bot.model_output import Completion, ModelCallFailed
+from bot.model_output import CallFault, Completion, ModelCallFailed
 from bot.notebook import read_notebook, write_notebook
 from bot.repairs import Repair, repair_for
 from bot.salvage import salvage_candidate
@@ -126,9 +126,7 @@ class Agent:
             climb.transcript.flatten()
         while True:
             final = self._prepare(climb, ask)
-            request = make_request(
-                climb, rung, ask, final, model=self._model, prompts=self._prompts, tools=self._tools
-            )
+            request = make_request(climb, rung, ask, final, model=self._model, prompts=self._prompts, tools=self._tools)
             try:
                 completion = await self._llm.complete(request, self._deadlines(climb, ask, final))
             except ModelCallFailed as failure:
@@ -136,6 +134,9 @@ class Agent:
                     AttemptRecord.of_failure(request, failure, rung.name, climb.step, self._prompts.hash)
                 )
                 log.warning("model_call_failed", fault=failure.fault, status=failure.status, rung=rung.name)
+                if failure.fault is CallFault.DEADLINE and climb.step > 0 and final is None:
+                    climb.forced = True  # the time for searching is up; that for the last step was kept back
+                    continue
                 return self._failed(climb, ask, request, failure, final)
             await self._pay(climb, completion)
             if completion.tool_calls and rung.tools and not ask.bare and final is None:
@@ -143,6 +144,8 @@ class Agent:
                     AttemptRecord.of_tool_step(request, completion, rung.name, climb.step, self._prompts.hash)
                 )
                 await self._run_tools(climb, completion)
+                if ask.repair is Repair.FLATTEN:
+                    climb.transcript.flatten()  # what was refused once would be refused again
                 if rule := self._too_dear(climb):
                     return Attempt(ask.rung, rule)
                 continue
@@ -169,6 +172,8 @@ class Agent:
             )
 
     async def _pay(self, climb: Climb, completion: Completion) -> None:
+        if completion.usage.cost is None and (self._model.max_cost_per_turn or self._model.max_cost_per_day):
+            log.warning("cost_unknown", model=completion.model)  # this server names no cost: no cap can hold
         cost = completion.usage.cost or 0.0
         climb.cost += cost
         if self._spending is not None and cost > 0:

@@ -83,7 +83,7 @@ async def _surroundings(house: House, body: Mapping[str, Any]) -> Surroundings:
     return Surroundings(
         now=local(house.now_ms(), zone),
         last_message_at=local(last, zone) if last else None,
-        account_name=f"{config.business.name}, {channel} {account_id}" if account_id else config.business.name,
+        account_name=_account_name(house, channel, account_id),
         customer=f"@{username}" if username else name,
         link=link,
     )
@@ -100,3 +100,10 @@ async def _who(house: House, account: Any, conversation_id: str) -> tuple[str, s
         log.info("profile_unknown", conversation=conversation_id, error=type(exc).__name__)
         return "", ""
     return profile.username, profile.name.split(" ")[0] if profile.name else ""
+
+
+def _account_name(house: House, channel: str, account_id: str) -> str:
+    """The business and the channel; the long id only where it tells two accounts apart."""
+    name = f"{house.settings.config.business.name}, {channel.capitalize()}"
+    alike = sum(1 for account in house.settings.config.accounts if account.channel == channel)
+    return f"{name} {account_id}" if alike > 1 else name

@@ -5,6 +5,7 @@ Only a worker imports `worker.tasks` and with it the house; beat and flower need
 
 import importlib
 import sys
+import traceback
 from typing import Any
 
 from celery import Celery
@@ -31,7 +32,12 @@ app: Celery = queue.make_celery(settings)
 @celeryd_init.connect
 def _import_tasks(**_: Any) -> None:
     """Only a worker sends this signal; beat and flower would pay for the whole house in memory."""
-    importlib.import_module("worker.tasks")
+    try:
+        importlib.import_module("worker.tasks")
+    except Exception as exc:
+        # Celery logs what a signal's receiver raises and goes on: a worker without tasks that calls itself ready.
+        traceback.print_exc()
+        raise SystemExit(2) from exc
 
 
 @beat_init.connect

@@ -2,26 +2,34 @@
 
 import asyncio
 import random
-from collections.abc import Coroutine
 
 from bot.conversation import Conversation, HistoryLine, Part, PartState, Plan, PlanMeta
-from bot.delivery import MARGIN_MS, WINDOW_MS
+from bot.delivery import MARGIN_MS, WINDOW_MS, WindowClosed, may_write
 from bot.errors import NightshiftError
+from bot.language import script_language
 from bot.outcome import Deferral, Outcome, SilenceReason
 from bot.retry import Expire, HandOver, ParkAccount, RetryAfter, Settle, Undeliverable, plan_retry
+from bot.splitting import limit_for, split_text
+from bot.transcript import burst_text
 from clients.graph_errors import failure_of
-from runtime.conversations import Incident, Lease
+from runtime.cancelling import uninterrupted
+from runtime.conversations import Incident, Lease, LeaseLost
 from runtime.inbox import METADATA_PREFIX
 from runtime.logging import get_logger
+from runtime.pacing import Place
+from runtime.parking import LOOK_AGAIN_SECONDS, Parked
 from runtime.settings import Account
 from worker.house import House
-from worker.incidents import incident
+from worker.incidents import incident, window_closing
 from worker.settling import Settlement, look_up
 
 log = get_logger(__name__)
 
 SEND_MARGIN_SECONDS = 11.0  # a send may take this long (GraphAPI's limit and a little): it must end within the lease
-RECORD_SECONDS = 5.0
+LINE_SECONDS = 2.0  # waited for within the lease; a longer line is waited for in the schedule
+# So near to the end of its allowance an account rests a moment, before Meta makes it rest for longer.
+USAGE_PERCENT = 90.0
+USAGE_REST_SECONDS = 30.0
 
 
 class Delivery:
@@ -40,17 +48,47 @@ class Delivery:
                 break
             if part.state is PartState.UNKNOWN:
                 return await self._settle(conversation, plan, part)
+            if waits := await self._must_not_send_now(conversation, plan, states):
+                return waits
             begun = await self._begin(plan, part)
             if begun == PartState.SENDING:
-                failure = await self._shielded(self._send(conversation, plan, part))
+                failure = await uninterrupted(self._send(conversation, plan, part))
                 if failure is not None:
                     return await self._after(failure, conversation, plan, part, states)
             elif begun == PartState.UNKNOWN:
                 return await self._settle(conversation, plan, part)
+            elif begun == "gone":
+                raise LeaseLost("the plan was taken back")
             elif begun != PartState.SENT:
                 break
             states[part.index] = PartState.SENT
+        if PartState.SENT not in states:
+            return await self._leave_to_people()
         return await self._finish(conversation, plan, states)
+
+    async def _must_not_send_now(self, conversation: Conversation, plan: Plan, states: list[PartState]) -> str:
+        """Asked again before each part: thinking takes time, and a plan may have waited for hours."""
+        window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=self._house.now_ms())
+        if isinstance(window, WindowClosed):
+            return await self._close(Outcome.EXPIRED, "window_closed", conversation, plan, states)
+        place = await self._house.pacing.take(self._account, "send", patience_seconds=LINE_SECONDS)
+        if isinstance(place, Parked):
+            seconds = min(place.seconds_left, LOOK_AGAIN_SECONDS) + 0.5
+            await self._lease.hold(seconds, "parked", window_closing=window_closing(conversation))
+            return f"waits: {place.reason}"
+        if not place.taken:
+            await self._lease.hold(place.seconds, Deferral.BACKOFF)
+            return "waits: pace"
+        await asyncio.sleep(place.seconds)
+        return ""
+
+    async def _leave_to_people(self) -> str:
+        """A human has written before anything arrived: the draft is dropped, what is open waits for them."""
+        conversation = await self._lease.reread()
+        seconds = max(conversation.takeover_until_ms - conversation.now_ms, 0) / 1000
+        closing = window_closing(conversation)
+        await self._lease.hold(seconds, Deferral.HUMAN, drop_plan=True, window_closing=closing)
+        return f"waits: {Deferral.HUMAN}"
 
     async def _begin(self, plan: Plan, part: Part) -> str:
         begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
@@ -73,19 +111,21 @@ class Delivery:
                 "send_failed", conversation=conversation.id, part=part.index, error=type(exc).__name__, reason=str(exc)
             )
         state, code = _state_of(failure)
+        if graph.usage_percent >= USAGE_PERCENT:
+            graph.usage_percent = 0.0  # told once; the next answer tells again
+            await self._house.parking.park(self._account, "usage", USAGE_REST_SECONDS, unless_parked=True)
         stands = await self._house.conversations.record(conversation.id, plan.id, part.index, state, mid=mid, code=code)
         return None if stands == PartState.SENT else failure
 
-    async def _shielded(self, sending: Coroutine[None, None, NightshiftError | None]) -> NightshiftError | None:
-        task = asyncio.create_task(sending)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.wait({task}, timeout=SEND_MARGIN_SECONDS + RECORD_SECONDS)
-            raise
-
     async def _settle(self, conversation: Conversation, plan: Plan, part: Part) -> str:
         """The part may have arrived: our echo tells, or the Conversations API; it is never sent on a guess."""
+        place = await self._house.pacing.take(self._account, "read", patience_seconds=LINE_SECONDS)
+        # A parked account takes no place in the line, but reading back is no sending.
+        if isinstance(place, Place):
+            if not place.taken:
+                await self._lease.hold(place.seconds, Deferral.SETTLING)
+                return "waits: settling"
+            await asyncio.sleep(place.seconds)
         verdict = await look_up(self._house.graph(self._account), conversation, part)
         match verdict:
             case Settlement.FOUND:
@@ -95,14 +135,7 @@ class Delivery:
                     conversation.id, plan.id, part.index, PartState.FAILED, code="not_found"
                 )
             case Settlement.HOPELESS:
-                await self._lease.finish(
-                    Outcome.HANDED_OVER,
-                    plan.keys,
-                    why="send_unknown",
-                    lines=_lines(conversation, plan, [p.state for p in plan.parts]),
-                    incident=incident(conversation, "send_unknown"),
-                )
-                return Outcome.HANDED_OVER.value
+                return await self._hand_over("send_unknown", conversation, plan, [p.state for p in plan.parts])
             case wait:
                 await self._house.conversations.record(
                     conversation.id, plan.id, part.index, PartState.UNKNOWN, code=wait.code
@@ -119,7 +152,7 @@ class Delivery:
     ) -> str:
         """What a refusal means for the messages: later, somebody else, or never."""
         kind = failure_of(failure, attempt=part.tries + 1)
-        deadline = (conversation.newest_at_ms + WINDOW_MS - MARGIN_MS - conversation.oldest_received_ms) / 1000
+        deadline = (conversation.last_action_at_ms + WINDOW_MS - MARGIN_MS - conversation.oldest_received_ms) / 1000
         move = plan_retry(
             kind,
             attempt=part.tries + 1,
@@ -150,7 +183,22 @@ class Delivery:
                     Outcome.SILENCED, SilenceReason.OTHER_APP, conversation, plan, states, rule=reason
                 )
             case HandOver(reason):
-                return await self._close(Outcome.HANDED_OVER, reason, conversation, plan, states)
+                return await self._hand_over(reason, conversation, plan, states)
+
+    async def _hand_over(self, reason: str, conversation: Conversation, plan: Plan, states: list[PartState]) -> str:
+        """These words will not arrive, or nobody knows: other words tell the customer that a human takes over."""
+        if PartState.SENT in states or plan.meta.outcome == Outcome.HANDED_OVER:
+            return await self._close(Outcome.HANDED_OVER, reason, conversation, plan, states)
+        line = self._house.prompts(self._account).line("handoff", script_language(burst_text(conversation.messages)))
+        meta = PlanMeta(Outcome.HANDED_OVER.value, reason, stage=plan.meta.stage, rule=reason)
+        await self._lease.plan(
+            conversation, split_text(line, **limit_for(conversation.contact.channel)), meta, whatever_came=True
+        )
+        conversation = await self._lease.reread()
+        if conversation.plan is None or conversation.plan.id == plan.id:  # every message was taken back meanwhile
+            await self._lease.finish(Outcome.SILENCED, [])
+            return "nothing"
+        return await self.deliver(conversation, conversation.plan)
 
     async def _close(
         self,
@@ -178,10 +226,10 @@ class Delivery:
         meta = plan.meta
         outcome = Outcome(meta.outcome)
         cut = any(state is not PartState.SENT for state in states)
-        fields = {"opted_out": "1" if meta.opts_out else "0"}
+        fields = {"opted_out": "1" if meta.opts_out else "0", "notebook": meta.notebook}
         if meta.stage:
             fields["stage"] = meta.stage
-        if meta.discloses:
+        if meta.discloses and not cut:  # cut by a human's words: what comes after them discloses again
             fields["disclosed"] = "1"
         await self._lease.finish(
             outcome,
@@ -190,7 +238,9 @@ class Delivery:
             lines=_lines(conversation, plan, states),
             fields=fields,
             incident=_incident_of(conversation, meta),
-            takeover_seconds=self._house.settings.config.shift.takeover_minutes * 60 if meta.calls_human else 0,
+            takeover_seconds=self._house.settings.shift_of(self._account).takeover_minutes * 60
+            if meta.calls_human
+            else 0,
         )
         return f"{outcome.value} ({meta.why})" if meta.why else outcome.value
 
@@ -209,6 +259,8 @@ def _incident_of(conversation: Conversation, meta: PlanMeta) -> Incident | None:
     """A handover is told, and so is what the bot promised: a promise that nobody hears of is a lie."""
     if meta.outcome == Outcome.HANDED_OVER:
         return incident(conversation, meta.rule, told=True)
+    if meta.rule == "salvaged":
+        return incident(conversation, "salvaged")
     if meta.task and meta.task != "NONE":
         return incident(conversation, f"task_{meta.task.lower()}")
     return None

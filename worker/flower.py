@@ -39,6 +39,8 @@ def command_line(env: Environment, environ: Mapping[str, str]) -> list[str]:
         f"--db={STATE}",
         f"--state_save_interval={STATE_SAVE_INTERVAL_MS}",
         f"--max_tasks={MAX_TASKS}",
+        # What an operator looks for: which conversation, and what became of it.
+        "--tasks_columns=name,args,result,state,received,started,runtime,worker,uuid",
         f"--inspect_timeout={INSPECT_TIMEOUT_MS}",
     ]
 

@@ -1,13 +1,13 @@
 """What a turn works with, built once per process on its event loop, and closed in the reverse order."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 
-from bot.ladder import default_ladder
 from clients.graph_api import GraphAPI
 from clients.http import make_http_client
 from clients.llm import LLMClient
@@ -16,20 +16,37 @@ from runtime import clock
 from runtime.alert_outbox import AlertOutbox
 from runtime.conversations import Conversations
 from runtime.health import SystemHealth
+from runtime.pacing import Pacing
 from runtime.parking import Parking
 from runtime.redis import connect
 from runtime.scripts import Scripts
 from runtime.settings import Account, Settings
+from runtime.spending import Spending
 from worker.agent import Agent
 from worker.alert_words import AlertWords, load_alert_words
 from worker.gate import TurnGate
+from worker.generations import Generations
 from worker.knowledge import load_knowledge
+from worker.model_catalogue import look_at_models
 from worker.prompt_files import PromptSet, load_prompts
 from worker.telemetry import Telemetry
 from worker.tools import ToolBox, search_tool
 
 SEND_SECONDS = 9.0  # connecting included; a send must end well within a lease
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How an account speaks; accounts that speak alike share their prompts and their agent."""
+
+    folder: str
+    locale: str
+    model: str
+
+
+def manner_of(settings: Settings, account: Account) -> Manner:
+    return Manner(account.prompts or "prompts", settings.locale_of(account), settings.model_of(account).name)
 
 
 @dataclass(slots=True)
@@ -40,14 +57,15 @@ class House:
     outbox: AlertOutbox
     telemetry: Telemetry
     health: SystemHealth
-    agent: Agent
-    prompts: PromptSet
+    pacing: Pacing
     words: AlertWords
     telegram: TelegramAlerts | None
     http: httpx.AsyncClient
     gate: TurnGate
     now_ms: Callable[[], int]
     monotonic: Callable[[], float]
+    _agents: Mapping[Manner, Agent]
+    _prompts: Mapping[Manner, PromptSet]
     _graphs: dict[tuple[str, str, float], GraphAPI] = field(default_factory=dict)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
@@ -60,6 +78,12 @@ class House:
             )
         return self._graphs[key]
 
+    def agent(self, account: Account) -> Agent:
+        return self._agents[manner_of(self.settings, account)]
+
+    def prompts(self, account: Account) -> PromptSet:
+        return self._prompts[manner_of(self.settings, account)]
+
     async def aclose(self) -> None:
         await self._stack.aclose()
 
@@ -68,18 +92,20 @@ class House:
 class Texts:
     """The words and the knowledge, read and checked before the process says that it is ready."""
 
-    prompts: PromptSet
+    prompts: Mapping[Manner, PromptSet]
     tools: ToolBox
     words: AlertWords
 
 
 def load_texts(settings: Settings, root: Path = ROOT) -> Texts:
     """Raise `PromptsInvalid` or `KnowledgeInvalid` naming every fault."""
-    locale = settings.config.business.locale
+    config = settings.config
+    manners = {Manner("prompts", config.business.locale, config.model.name)}
+    manners |= {manner_of(settings, account) for account in config.accounts}
     return Texts(
-        prompts=load_prompts(root / "prompts", locale),
+        prompts={manner: load_prompts(root / manner.folder, manner.locale) for manner in manners},
         tools=ToolBox([search_tool(load_knowledge(root / "knowledge"))]),
-        words=load_alert_words(root / "prompts", locale),
+        words=load_alert_words(root / "prompts", config.business.locale),
     )
 
 
@@ -96,19 +122,36 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     stack.push_async_callback(redis.aclose)
     http = await stack.enter_async_context(make_http_client())
     scripts = Scripts(redis)
+    stack.push_async_callback(scripts.settle)
     env, model = settings.env, settings.config.model
     telegram = None
     if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
         telegram = TelegramAlerts(env)
         stack.push_async_callback(telegram.aclose)
-    agent = Agent(
-        LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value()),
-        model=model,
-        ladder=default_ladder(main=model.name, fallback=model.fallback, max_kicks=model.max_kicks),
-        prompts=texts.prompts,
-        tools=texts.tools,
-        clock=clock.monotonic,
+    llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    agents = {
+        manner: Agent(
+            llm,
+            model=model.model_copy(update={"name": manner.model}),
+            ladder=settings.config.rungs(manner.model),
+            prompts=prompts,
+            tools=texts.tools,
+            clock=clock.monotonic,
+            spending=Spending(scripts),
+        )
+        for manner, prompts in texts.prompts.items()
+    }
+    looking = asyncio.create_task(
+        look_at_models(
+            http,
+            base_url=env.llm_api_url,
+            api_key=env.llm_api_key.get_secret_value(),
+            rungs=[rung for manner in texts.prompts for rung in settings.config.rungs(manner.model)],
+        )
     )
+    stack.callback(looking.cancel)
+    generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    stack.callback(asyncio.create_task(generations.run()).cancel)
     return House(
         settings=settings,
         conversations=Conversations(scripts, settings),
@@ -116,13 +159,14 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         outbox=AlertOutbox(scripts),
         telemetry=Telemetry(scripts),
         health=SystemHealth(scripts, settings),
-        agent=agent,
-        prompts=texts.prompts,
+        pacing=Pacing(scripts),
         words=texts.words,
         telegram=telegram,
         http=http,
         gate=TurnGate(),
         now_ms=clock.now_ms,
         monotonic=clock.monotonic,
+        _agents=agents,
+        _prompts=texts.prompts,
         _stack=stack,
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from bot.conversation import Conversation
+from bot.delivery import MayWrite, may_write
 from runtime.conversations import Incident
 
 
@@ -22,3 +23,14 @@ def incident(conversation: Conversation, rule: str, *, told: bool = False, detai
         "count": 1,
     }
     return Incident(f"{conversation.id}:handover" if told else f"{conversation.id}:{rule}", body)
+
+
+def window_closing(conversation: Conversation) -> Incident | None:
+    """For a conversation that goes on waiting though its messaging window ends soon; None when that is told already."""
+    window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=conversation.now_ms)
+    told = conversation.window_told_ms == conversation.acted_at_ms
+    return (
+        incident(conversation, "window_closing")
+        if isinstance(window, MayWrite) and window.ends_soon and not told
+        else None
+    )

@@ -84,6 +84,8 @@ class Knowledge:
         """Known stems that `word` may mean, with a likeness from 0 to 1."""
         found: dict[str, float] = {}
         for spelling, trust in spellings(word):
+            if found.get(stem_of(word)) == 1.0:
+                break  # known as it is written: nothing else was meant
             stem = stem_of(spelling)
             if stem in self._postings:
                 found[stem] = max(found.get(stem, 0.0), trust)

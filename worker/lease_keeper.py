@@ -3,8 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import sentry_sdk
+
 from bot.conversation import Conversation
+from bot.errors import NightshiftError
 from bot.outcome import Deferral
+from runtime.cancelling import cancel_and_wait
 from runtime.conversations import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
@@ -12,7 +16,13 @@ from worker.house import House
 
 log = get_logger(__name__)
 
+# The budget covers thinking; sending many parts may take longer. Past this the turn hangs, and its lease must not.
+BEYOND_BUDGET_SECONDS = 60.0
 FAILED_TURN_BACKOFF_SECONDS = (1.0, 5.0, 15.0, 60.0)
+
+
+class TurnStuck(NightshiftError):
+    """The turn ran on and on; it is stopped and counts as failed."""
 
 
 async def keep_lease(house: House, lease: Lease, conversation: Conversation, turn: Callable[[], Awaitable[str]]) -> str:
@@ -20,11 +30,15 @@ async def keep_lease(house: House, lease: Lease, conversation: Conversation, tur
     body = asyncio.ensure_future(turn())
     keeper = asyncio.create_task(_renew(house, lease))
     try:
-        await asyncio.wait({body, keeper}, return_when=asyncio.FIRST_COMPLETED)
-        if not body.done():  # the lease is gone: what is being sent is recorded, nothing else is done
-            await _stop(body)
+        limit = house.settings.config.turn.budget_seconds + BEYOND_BUDGET_SECONDS
+        await asyncio.wait({body, keeper}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        if body.done():
+            return body.result()
+        # What is being sent is recorded first, nothing else is done.
+        await _stop(body)
+        if keeper.done():
             return "lost"
-        return body.result()
+        raise TurnStuck  # noqa: TRY301 - handled below like any other failed turn
     except asyncio.CancelledError:
         await _stop(body)
         await _give_back(lease)
@@ -37,6 +51,7 @@ async def keep_lease(house: House, lease: Lease, conversation: Conversation, tur
         return "failed: store"
     except Exception as exc:
         log.exception("turn_failed", conversation=conversation.id, error=type(exc).__name__)
+        sentry_sdk.capture_exception(exc)
         wait = FAILED_TURN_BACKOFF_SECONDS[min(conversation.failures, len(FAILED_TURN_BACKOFF_SECONDS) - 1)]
         try:
             await lease.hold(wait, Deferral.BACKOFF, failed=True)
@@ -64,8 +79,7 @@ async def _renew(house: House, lease: Lease) -> None:
 
 async def _stop(body: "asyncio.Future[str]") -> None:
     """Cancel and wait: a send that is on its way is shielded and recorded first."""
-    body.cancel()
-    await asyncio.wait({body})
+    await cancel_and_wait(body)
     if not body.cancelled() and (error := body.exception()) is not None and not isinstance(error, LeaseLost):
         log.warning("stopped_turn_failed", error=type(error).__name__)
 

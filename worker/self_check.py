@@ -61,10 +61,12 @@ class ConsumerWatch:
         if self._consumer is not None and _asks_for_messages(self._consumer):
             self.listened_at = self.turned_at
 
-    def task_started(self) -> None:
+    def task_started(self, *, is_turn: bool) -> None:
+        """An alert or a lead comes by another queue, and proves nothing of the one that customers wait in."""
         with self._lock:
             self._running += 1
-        self.started_at = self._clock()
+        if is_turn:
+            self.started_at = self._clock()
 
     def task_ended(self) -> None:
         with self._lock:
@@ -144,7 +146,7 @@ class SelfCheck:
         broker_is_up = self._broker_is_store or not for_too_long(consumer.turned_at)
         unclaimed = sum(1 for since in self._unclaimed_since.values() if for_too_long(since))
         if unclaimed and for_too_long(consumer.started_at) and consumer.has_free_slots and broker_is_up:
-            return f"{unclaimed} conversations wait to be claimed, and no task arrives"
+            return f"{unclaimed} conversations wait to be claimed, and no turn arrives"
         return ""
 
 

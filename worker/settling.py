@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from bot.conversation import Conversation, Part
-from bot.errors import NightshiftError
+from bot.errors import NightshiftError, Transient
 from clients.graph_api import GraphAPI
 from runtime.hashing import text_hash
 from runtime.logging import get_logger
@@ -15,7 +15,8 @@ LOOK_AGAIN_SECONDS = 10.0
 CLOCK_SLACK_MS = 5_000  # created_time is exact to the second, and Meta's clock is not ours
 SEND_TIMEOUT_MS = 10_000
 MISSES_BEFORE_RESEND = 2
-FAILED_LOOKS_BEFORE_HANDOVER = 3
+# Meta cannot be asked: after half a minute of this the customer has waited long enough, and a human looks.
+FAILED_LOOK_WAITS = (5.0, 5.0, 8.0, 10.0)
 
 
 class Settlement(Enum):
@@ -36,12 +37,12 @@ async def look_up(graph: GraphAPI, conversation: Conversation, part: Part) -> Se
     """Not found twice, ten seconds apart and later than the send's own time limit: it was not sent."""
     misses, failures = _looks(part.code)
     try:
-        recent = await graph.fetch_recent_messages(conversation.contact.customer_id)
+        recent = await graph.fetch_recent_messages(conversation.contact.customer_id, limit=10)
     except NightshiftError as exc:
         log.warning("settling_blind", conversation=conversation.id, error=type(exc).__name__, reason=str(exc))
-        if failures + 1 >= FAILED_LOOKS_BEFORE_HANDOVER:
+        if failures >= len(FAILED_LOOK_WAITS) or not isinstance(exc, Transient):
             return Settlement.HOPELESS
-        return LookAgain(LOOK_AGAIN_SECONDS / 2, f"looks {misses} {failures + 1}")
+        return LookAgain(FAILED_LOOK_WAITS[failures], f"looks {misses} {failures + 1}")
     wanted = text_hash(part.text)
     for message in recent:
         ours = message.from_id != conversation.contact.customer_id

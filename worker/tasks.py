@@ -15,6 +15,7 @@ from celery.signals import (
     worker_shutting_down,
 )
 
+from bot.errors import NightshiftError
 from runtime import queue
 from runtime.logging import get_logger
 from runtime.sentry import init_sentry
@@ -33,13 +34,20 @@ DRAIN_SECONDS = 25.0  # running turns may finish for this long after SIGTERM; th
 process = WorkerProcess()
 
 
+class TurnFailed(NightshiftError):
+    """The turn ended in an exception of ours; the message names its class and nothing else."""
+
+
 @app.task(name=queue.ANSWER)
 def answer(conversation_id: str) -> str:
-    """One turn of a conversation."""
+    """One turn of a conversation. A turn that failed is red in Flower; the conversation is due again by itself."""
     try:
-        return process.run(lambda house: take_turn(house, conversation_id))
+        word = process.run(lambda house: take_turn(house, conversation_id))
     except concurrent.futures.CancelledError:
         return "released"
+    if word.startswith("failed"):
+        raise TurnFailed(word)
+    return word
 
 
 @app.task(name=queue.ALERT)
@@ -77,8 +85,8 @@ def _consumer_turns(**_: Any) -> None:
 
 
 @task_prerun.connect
-def _task_starts(**_: Any) -> None:
-    process.consumer.task_started()
+def _task_starts(task: Any, **_: Any) -> None:
+    process.consumer.task_started(is_turn=task.name == queue.ANSWER)
 
 
 @task_postrun.connect

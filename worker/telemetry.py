@@ -14,6 +14,7 @@ from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from runtime.scripts import Scripts
 from worker.climb import Thought
+from worker.generations import ask_later
 from worker.topics import keywords_of
 
 log = get_logger(__name__)
@@ -36,7 +37,7 @@ class Telemetry:
         thoughts = orjson.dumps([asdict(r) for r in thought.reasonings]).decode() if thought.reasonings else ""
         pairs = [value for pair in counters_of(record).items() for value in pair]
         try:
-            return str(
+            record_id = str(
                 await self._scripts.run(
                     "tell",
                     conversation.id,
@@ -49,20 +50,29 @@ class Telemetry:
                     *pairs,
                 )
             )
+            if thought.reply is None:
+                generations = dict.fromkeys(a.generation_id for a in thought.attempts if a.generation_id)
+                await ask_later(self._scripts, conversation.id, record_id, list(generations))
         except StoreUnavailable as exc:
             log.warning("telemetry_lost", reason=str(exc), records=len(thought.attempts))
             return ""
+        return record_id
 
     async def delivered(self, record_id: str, conversation: Conversation, *, at_ms: int) -> None:
         """The customer has the whole of it: seconds from the oldest message received to now."""
+        seconds = round((at_ms - conversation.oldest_received_ms) / 1000, 3)
+        await self._note(record_id, conversation, "delivered", seconds)
+
+    async def superseded(self, record_id: str, conversation: Conversation) -> None:
+        """Newer messages came: this answer is not sent, the turn thinks again."""
+        await self._note(record_id, conversation, "superseded", 1)
+
+    async def _note(self, record_id: str, conversation: Conversation, what: str, value: float) -> None:
         if not record_id:
             return
-        seconds = round((at_ms - conversation.oldest_received_ms) / 1000, 3)
+        words = ("*", "c", conversation.id, "of", record_id, what, value)
         try:
-            await self._scripts.command(
-                "XADD", "ns:telemetry", "MAXLEN", "~", KEPT_RECORDS, "*", "c", conversation.id, "of", record_id,
-                "delivered", seconds,
-            )  # fmt: skip
+            await self._scripts.command("XADD", "ns:telemetry", "MAXLEN", "~", KEPT_RECORDS, *words)
         except StoreUnavailable as exc:
             log.warning("telemetry_lost", reason=str(exc), records=1)
 

@@ -1,23 +1,26 @@
 """A turn: all that is done for one conversation that is due. It reads like a list; each decision is a pure function."""
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from bot.conversation import Conversation, HistoryLine, Plan, PlanMeta
 from bot.delivery import WindowClosed, may_write
 from bot.language import script_language
-from bot.outcome import Outcome, SilenceReason
-from bot.shift import Deferred, who_is_on_duty
+from bot.outcome import Deferral, Outcome, SilenceReason
+from bot.shift import Deferred, OnDuty, who_is_on_duty
 from bot.splitting import limit_for, split_text
 from bot.transcript import burst_text
 from bot.wishes import Wish, wish_of
 from runtime.clock import local
 from runtime.conversations import Lease
 from runtime.logging import get_logger
+from runtime.pacing import Place
+from runtime.parking import LOOK_AGAIN_SECONDS
 from runtime.settings import Account
 from worker.agent import Budget, Thought
 from worker.delivering import Delivery
 from worker.house import House
-from worker.incidents import incident
+from worker.incidents import incident, window_closing
 from worker.lease_keeper import keep_lease
 from worker.typing_indicator import typing
 
@@ -32,6 +35,7 @@ class Turn:
         self._house = house
         self._lease = lease
         self._conversation = conversation
+        self._record = ""  # of the telemetry
         config = house.settings.config
         seconds = config.turn.budget_seconds
         self._budget = Budget(seconds, house.monotonic() + seconds)
@@ -41,7 +45,7 @@ class Turn:
         conversation = self._conversation
         account = self._house.settings.account(conversation.contact.channel, conversation.contact.account_id)
         if account is None:
-            return await self._finish_unsaid(Outcome.UNDELIVERABLE, "account_removed")
+            return await self._finish_unsaid(Outcome.UNDELIVERABLE, "account_removed", conversation)
         delivery = Delivery(self._house, self._lease, account)
         if conversation.plan and not _thrown_away(conversation.plan, conversation):
             return await delivery.deliver(conversation, conversation.plan)
@@ -51,44 +55,58 @@ class Turn:
             words, meta = await self._words(conversation, account)
             parts = split_text(words, **limit_for(conversation.contact.channel))
             planned = await self._lease.plan(conversation, parts, meta, whatever_came=restart == MAX_RESTARTS)
+            if planned != "planned":
+                await self._house.telemetry.superseded(self._record, conversation)
             if planned == "nothing":  # the customer took every message back
                 await self._lease.finish(Outcome.SILENCED, [])
                 return "nothing"
             conversation = await self._lease.reread()
             if planned == "planned" and conversation.plan:
-                return await delivery.deliver(conversation, conversation.plan)
+                word = await delivery.deliver(conversation, conversation.plan)
+                if not word.startswith("waits"):
+                    await self._house.telemetry.delivered(self._record, conversation, at_ms=self._house.now_ms())
+                return word
             log.info("turn_starts_again", conversation=conversation.id, restart=restart + 1)
         raise AssertionError("the last restart plans whatever came")
 
     async def _must_not_answer_now(self, conversation: Conversation, account: Account) -> str:
-        """Before any model is paid: who is on duty, is the window open, does the account rest?"""
-        config, now_ms = self._house.settings.config, conversation.now_ms
-        zone = config.business.timezone
-        duty = who_is_on_duty(
-            config.shift.mode,
-            hours=config.shift.hours,
-            now=local(now_ms, zone),
-            oldest_open_at=local(conversation.oldest_received_ms, zone),
-            humans_first_minutes=config.shift.humans_first_minutes,
-        )
-        if isinstance(duty, Deferred):
-            wait = duty.at.timestamp() - now_ms / 1000
-            await self._lease.hold(max(wait, 0.0), duty.reason, drop_plan=True)
-            return f"waits: {duty.reason}"
+        """Before any model is paid: is the window open, who is on duty, does the account rest?"""
         if conversation.opted_out and wish_of([m.text for m in conversation.messages]) is Wish.OPT_OUT:
-            return await self._finish_unsaid(Outcome.SILENCED, SilenceReason.OPTED_OUT, alert=False)
-        if isinstance(may_write(last_action_at_ms=conversation.newest_at_ms, now_ms=now_ms), WindowClosed):
-            return await self._finish_unsaid(Outcome.EXPIRED, "window_closed")
+            return await self._finish_unsaid(Outcome.SILENCED, SilenceReason.OPTED_OUT, conversation, alert=False)
+        window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=conversation.now_ms)
+        if isinstance(window, WindowClosed):
+            return await self._finish_unsaid(Outcome.EXPIRED, "window_closed", conversation)
+        duty = self._who_is_on_duty(conversation, account)
+        if isinstance(duty, Deferred):
+            seconds = max(duty.at.timestamp() - conversation.now_ms / 1000, 0.0)
+            return await self._wait(conversation, seconds, duty.reason, duty.reason)
         if parked := await self._house.parking.look(account):
-            await self._lease.hold(parked.seconds_left + 0.5, "parked", drop_plan=True)
-            return f"waits: {parked.reason}"
+            seconds = min(parked.seconds_left, LOOK_AGAIN_SECONDS) + 0.5
+            return await self._wait(conversation, seconds, "parked", parked.reason)
         return ""
+
+    def _who_is_on_duty(self, conversation: Conversation, account: Account) -> OnDuty | Deferred:
+        shift, zone = self._house.settings.shift_of(account), self._house.settings.config.business.timezone
+        if conversation.takeover_until_ms > conversation.now_ms:  # looked at early, for the window's sake
+            return Deferred(local(conversation.takeover_until_ms, zone), Deferral.HUMAN)
+        return who_is_on_duty(
+            shift.mode,
+            hours=shift.hours,
+            now=local(conversation.now_ms, zone),
+            oldest_open_at=local(conversation.oldest_received_ms, zone),
+            humans_first_minutes=shift.humans_first_minutes,
+        )
+
+    async def _wait(self, conversation: Conversation, seconds: float, hold_reason: str, reason: str) -> str:
+        closing = window_closing(conversation)
+        await self._lease.hold(seconds, hold_reason, drop_plan=True, window_closing=closing)
+        return f"waits: {reason}"
 
     async def _words(self, conversation: Conversation, account: Account) -> tuple[str, PlanMeta]:
         """What the customer will read, never blank: the model's checked reply, or a line of our own."""
         customer_text = burst_text(conversation.messages)
         locale = script_language(customer_text)
-        prompts = self._house.prompts
+        prompts = self._house.prompts(account)
         if conversation.failures >= FAILED_TURNS_BEFORE_HANDOVER:
             return prompts.line("stub", locale), PlanMeta(
                 Outcome.HANDED_OVER.value, "turns_failed", rule="turns_failed"
@@ -101,41 +119,49 @@ class Turn:
             return prompts.line("opt_out", locale), PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True)
         if all(message.needs_text for message in conversation.messages):
             meta = PlanMeta(Outcome.ANSWERED.value, "needs_text", stage=conversation.stage, rule="needs_text")
-            return prompts.line("unsupported_media", locale), meta
-        async with typing(self._house.graph(account), conversation.contact.customer_id):
-            thought = await self._think(conversation)
-        if thought.reply is None:
-            meta = PlanMeta(Outcome.HANDED_OVER.value, thought.rule, stage=conversation.stage, rule=thought.rule)
-            words = prompts.line("stub", locale)
+            words = prompts.line("unsupported_media", locale)
         else:
-            meta = PlanMeta(
-                Outcome.ANSWERED.value,
-                "partial" if thought.partial else "",
-                stage=thought.reply.stage,
-                task=thought.reply.task,
-                partial=thought.partial,
-                rule=thought.rule,
+            started = self._house.monotonic()
+            async with self._typing(account, conversation):
+                thought = await self._think(conversation, account)
+            words, meta = _words_of(thought, conversation, stub=prompts.line("stub", locale))
+            seconds = self._house.monotonic() - started
+            self._record = await self._house.telemetry.store(
+                conversation, meta, thought, customer_text=customer_text, seconds=seconds
             )
-            words = thought.reply.text
-        await self._house.telemetry.store(conversation.id, meta.outcome, thought.attempts)
         if self._house.settings.config.business.disclosure and not conversation.disclosed:
             return f"{prompts.line('disclosure', locale)}\n\n{words}", replace(meta, discloses=True)
         return words, meta
 
-    async def _think(self, conversation: Conversation) -> Thought:
+    def _typing(self, account: Account, conversation: Conversation) -> AbstractAsyncContextManager[None]:
+        async def may_call() -> bool:
+            place = await self._house.pacing.take(account, "send", patience_seconds=0)
+            return isinstance(place, Place) and place.taken
+
+        seen = self._house.settings.config.business.mark_seen
+        return typing(self._house.graph(account), conversation.contact.customer_id, seen=seen, may_call=may_call)
+
+    async def _think(self, conversation: Conversation, account: Account) -> Thought:
         business = self._house.settings.config.business
-        system = self._house.prompts.system(
+        system = self._house.prompts(account).system(
             stage=conversation.stage or "NEW",
             now_local=local(conversation.now_ms, business.timezone).strftime("%A %Y-%m-%d, about %H:00"),
             business_name=business.name,
             timezone=business.timezone,
             lead_fields=self._house.settings.config.leads.fields,
         )
-        return await self._house.agent.think(conversation, system=system, budget=self._budget)
+        # A turn that starts again, or whose process stops, does not pay twice for what it has looked up.
+        noted = replace(conversation, notebook=self._lease.notebook or conversation.notebook)
+        agent = self._house.agent(account)
+        return await agent.think(noted, system=system, budget=self._budget, on_found=self._note)
 
-    async def _finish_unsaid(self, outcome: Outcome, rule: str, *, alert: bool = True) -> str:
+    def _note(self, notebook: str) -> None:
+        self._lease.notebook = notebook
+
+    async def _finish_unsaid(
+        self, outcome: Outcome, rule: str, conversation: Conversation, *, alert: bool = True
+    ) -> str:
         """Nothing can (or may) be said to this customer: the managers are told instead."""
-        conversation = self._conversation
         await self._lease.finish(
             outcome,
             [message.key for message in conversation.messages],
@@ -144,6 +170,24 @@ class Turn:
             incident=incident(conversation, rule) if alert else None,
         )
         return outcome.value
+
+
+def _words_of(thought: Thought, conversation: Conversation, *, stub: str) -> tuple[str, PlanMeta]:
+    """The checked reply, or the stub with the reason why there is none."""
+    if thought.reply is None:
+        rule = thought.rule
+        stage, notebook = conversation.stage, thought.notebook
+        return stub, PlanMeta(Outcome.HANDED_OVER.value, rule, stage=stage, rule=rule, notebook=notebook)
+    meta = PlanMeta(
+        Outcome.ANSWERED.value,
+        "partial" if thought.partial else "",
+        stage=thought.reply.stage,
+        task=thought.reply.task,
+        partial=thought.partial,
+        rule="salvaged" if thought.salvaged else thought.rule,
+        notebook=thought.notebook,
+    )
+    return thought.reply.text, meta
 
 
 def _thrown_away(plan: Plan, conversation: Conversation) -> bool:

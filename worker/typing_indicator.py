@@ -1,11 +1,12 @@
 """The customer sees that somebody is typing while the turn thinks. Decoration: its failure is nobody's trouble."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from bot.errors import NightshiftError
 from clients.graph_api import GraphAPI
+from runtime.cancelling import cancel_and_wait
 from runtime.logging import get_logger
 
 log = get_logger(__name__)
@@ -14,21 +15,36 @@ AGAIN_SECONDS = 15.0  # Meta lets the dots fade after about twenty
 
 
 @asynccontextmanager
-async def typing(graph: GraphAPI, customer_id: str) -> AsyncIterator[None]:
-    """Keeps the dots alive; it has ended before the first word is sent, or they would come back after the reply."""
-    task = asyncio.create_task(_keep_typing(graph, customer_id))
+async def typing(
+    graph: GraphAPI, customer_id: str, *, seen: bool, may_call: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[None]:
+    """Keeps the dots alive, after "seen" if that is wanted.
+
+    It has ended before the first word is sent, or the dots would come back after the reply. `may_call` is asked
+    before each call: decoration takes no place in the line from words.
+    """
+    task = asyncio.create_task(_keep_typing(graph, customer_id, seen, may_call))
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait({task})
+        await cancel_and_wait(task)
 
 
-async def _keep_typing(graph: GraphAPI, customer_id: str) -> None:
+async def _keep_typing(graph: GraphAPI, customer_id: str, seen: bool, may_call: Callable[[], Awaitable[bool]]) -> None:
+    if seen:
+        await _show(graph, customer_id, "mark_seen", may_call)
     while True:
-        try:
-            await graph.send_action(customer_id, "typing_on")
-        except NightshiftError as exc:
-            log.debug("typing_failed", error=type(exc).__name__)
+        if not await _show(graph, customer_id, "typing_on", may_call):
             return
         await asyncio.sleep(AGAIN_SECONDS)
+
+
+async def _show(graph: GraphAPI, customer_id: str, action: str, may_call: Callable[[], Awaitable[bool]]) -> bool:
+    """False when it failed and need not be tried again in this turn."""
+    try:
+        if await may_call():
+            await graph.send_action(customer_id, action)
+    except NightshiftError as exc:
+        log.debug("sign_of_life_failed", action=action, error=type(exc).__name__)
+        return False
+    return True

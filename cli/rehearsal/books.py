@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from redis.asyncio import Redis
 
@@ -28,19 +28,16 @@ class Snapshot:
         return not (self.sums.open or self.due or self.alerts_waiting)
 
 
-@dataclass(slots=True)
 class Books:
     """`unbalanced` keeps every look at which the sums did not add up; `mended` counts parked accounts set free."""
 
-    redis_url: str
-    looks: int = 0
-    unbalanced: list[Sums] = field(default_factory=list)
-    mended: int = 0
-    latest: Snapshot | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(self, redis_url: str) -> None:
+        self.looks = 0
+        self.unbalanced: list[Sums] = []
+        self.mended = 0
+        self.latest: Snapshot | None = None
         self._client: Redis = connect(
-            self.redis_url, max_connections=2, timeout_seconds=2, client_name="nightshift-rehearsal"
+            redis_url, max_connections=2, timeout_seconds=2, client_name="nightshift-rehearsal"
         )
         self._scripts = Scripts(self._client)
 

@@ -22,7 +22,7 @@ async def _doubled(theatre: Theatre, person: Person) -> None:
 async def _repeated_later(theatre: Theatre, person: Person) -> None:
     """The same event again after it has been answered, as after a lost 200."""
     for line in person.lines:
-        mid = meta_webhooks.new_mid(person.channel)
+        mid = meta_webhooks.new_mid(theatre.account_of(person).channel)
         item = theatre.meta.text(person.customer_id, line.text, account=theatre.account_of(person), mid=mid)
         await theatre.send(person, item, marker=line.marker)
         await asyncio.sleep(4)
@@ -42,7 +42,9 @@ async def _huge(theatre: Theatre, person: Person) -> None:
 
 async def _emoji(theatre: Theatre, person: Person) -> None:
     for line in person.lines:
-        await theatre.post(person, line, text=f"{_FAMILY * 150} {line.text} {'😻' * 200}\u202e\u0000 e{chr(0x301) * 300}")
+        await theatre.post(
+            person, line, text=f"{_FAMILY * 150} {line.text} {'😻' * 200}\u202e\u0000 e{chr(0x301) * 300}"
+        )
 
 
 async def _burst(theatre: Theatre, person: Person) -> None:
@@ -64,9 +66,7 @@ async def _photo(theatre: Theatre, person: Person) -> None:
 
 
 async def _unsupported(theatre: Theatre, person: Person) -> None:
-    item = theatre.meta.text(
-        person.customer_id, "", account=theatre.account_of(person), extra={"is_unsupported": True}
-    )
+    item = theatre.meta.text(person.customer_id, "", account=theatre.account_of(person), extra={"is_unsupported": True})
     await theatre.send(person, item)
 
 
@@ -107,7 +107,9 @@ async def _too_late(theatre: Theatre, person: Person) -> None:
 
 CUSTOMER_FAULTS = (
     Fault("webhook_doubled", "customer", "each webhook five times at once", write=_doubled),
-    Fault("webhook_repeated_later", "customer", "the same webhook again after the answer", write=_repeated_later, lines=1),
+    Fault(
+        "webhook_repeated_later", "customer", "the same webhook again after the answer", write=_repeated_later, lines=1
+    ),
     Fault("webhook_reordered", "customer", "the newest message first", write=_reordered, lines=3),
     Fault("text_huge", "customer", "a message of 80,000 characters", write=_huge, lines=1),
     Fault("text_emoji", "customer", "joined emoji, accents without end, a NUL", write=_emoji, lines=1),
@@ -120,4 +122,4 @@ CUSTOMER_FAULTS = (
     Fault("human_answers", "customer", "a manager is quicker", ANSWERED | _SILENCED, write=_human_answers),
     Fault("asks_for_human", "customer", "an operator is asked for", HANDED_OVER, write=_asks_for_human),
     Fault("too_late", "customer", "a message two days old", frozenset({Outcome.EXPIRED}), write=_too_late),
-)  # fmt: skip
+)

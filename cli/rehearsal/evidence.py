@@ -20,7 +20,10 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """`alerts` are the texts that managers read; `limit_seconds` is the longest that a message may stay open."""
+    """`alerts` are the texts that managers read; `limit_seconds` is the longest that a message may stay open.
+
+    `again_seconds` are added to the limit for each worker that died with the turn: its lease, and a turn anew.
+    """
 
     performances: Sequence[Performance]
     steps: Mapping[str, Sequence[Step]]
@@ -28,6 +31,7 @@ class Evidence:
     alerts: Sequence[str]
     sums: Sums
     limit_seconds: float
+    again_seconds: float = 0.0
     received_before: int = 0
     unbalanced: Sequence[Sums] = ()
     leftovers: Mapping[str, str] = field(default_factory=dict)
@@ -41,6 +45,10 @@ class Evidence:
 
     def read_by(self, performance: Performance) -> Sequence[Read]:
         return self.read.get(performance.person.customer_id, ())
+
+    def may_wait_seconds(self, performance: Performance) -> float:
+        vanished = sum(step.event == "vanished" for step in self.steps.get(performance.conversation_id, ()))
+        return self.limit_seconds + vanished * self.again_seconds
 
     def waited_seconds(self, performance: Performance, post: Post) -> float | None:
         """From the moment it was stored to its outcome; None while it has none."""

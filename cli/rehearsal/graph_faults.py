@@ -49,16 +49,13 @@ def _long_reply(theatre: Theatre, person: Person) -> None:
     """Three parts, each of which arrives while its answer is lost."""
     marker = person.lines[0].marker
     text = f"Про «{marker}» расскажу подробно. " + " ".join(
-        f"Вот ещё {word} подробность о том, как проходит занятие и что взять с собой." for word in _COUNTED
+        f"Вот ещё подробность ({word}) о том, как проходит занятие и что взять с собой." for word in _WORDS
     )
     theatre.model_plays(person, Answer(content=f"{text}\n{TAGS}"))
     theatre.graph_meets(person, *[_LOST_ANSWER] * 4)
 
 
-_COUNTED = (
-    "первая вторая третья четвёртая пятая шестая седьмая восьмая девятая десятая одиннадцатая двенадцатая "
-    "тринадцатая четырнадцатая пятнадцатая шестнадцатая семнадцатая восемнадцатая"
-).split()
+_WORDS = ("глина", "круг", "глазурь", "обжиг", "фартук", "кисти", "печь", "эскиз", "форма", "ручка", "донце", "роспись")
 
 
 GRAPH_FAULTS = (
@@ -116,41 +113,79 @@ GRAPH_FAULTS = (
     ),
     Fault("graph_never_arrived", "graph", "the connection is cut, nothing arrives", ANSWERED, _meets(_NEVER_ARRIVED)),
     Fault(
-        "graph_lost_every_part", "graph", "each part of a long reply arrives unanswered", ANSWERED, _long_reply, lines=1,
+        "graph_lost_every_part",
+        "graph",
+        "each part of a long reply arrives unanswered",
+        ANSWERED,
+        _long_reply,
+        lines=1,
         parts=True,
     ),
     Fault(
-        "graph_garbage_delivered", "graph", "a 200 that is HTML, delivered", ANSWERED,
+        "graph_garbage_delivered",
+        "graph",
+        "a 200 that is HTML, delivered",
+        ANSWERED,
         _meets(GraphFault("garbage", delivered=True)),
     ),
-    Fault("graph_garbage_lost", "graph", "a 200 that is HTML, nothing arrives", ANSWERED, _meets(GraphFault("garbage"))),
     Fault(
-        "graph_hang_delivered", "graph", "no answer to the send, delivered", ANSWERED,
+        "graph_garbage_lost", "graph", "a 200 that is HTML, nothing arrives", ANSWERED, _meets(GraphFault("garbage"))
+    ),
+    Fault(
+        "graph_hang_delivered",
+        "graph",
+        "no answer to the send, delivered",
+        ANSWERED,
         _meets(GraphFault("hang", delivered=True, seconds=60)),
     ),
     Fault(
-        "graph_hang_lost", "graph", "no answer to the send, nothing arrives", ANSWERED,
+        "graph_hang_lost",
+        "graph",
+        "no answer to the send, nothing arrives",
+        ANSWERED,
         _meets(GraphFault("hang", seconds=60)),
     ),
-    Fault("graph_slow", "graph", "each send takes three seconds", ANSWERED, _meets(*[GraphFault("slow", seconds=3)] * 4)),
     Fault(
-        "graph_settling_blind", "graph", "nothing arrives, and the conversation cannot be read for a while",
-        ANSWERED | HANDED_OVER, _meets(_NEVER_ARRIVED, reads=[_TRANSIENT] * 4), own_words=False,
+        "graph_slow", "graph", "each send takes three seconds", ANSWERED, _meets(*[GraphFault("slow", seconds=3)] * 4)
     ),
     Fault(
-        "graph_throttled", "graph", "613: the account must rest a minute", ANSWERED,
-        _first_one_meets(GraphFault("refuse", code=613, minutes=1)), tells_account=True,
+        "graph_settling_blind",
+        "graph",
+        "nothing arrives, and the conversation cannot be read for a while",
+        ANSWERED | HANDED_OVER,
+        _meets(_NEVER_ARRIVED, reads=[_TRANSIENT] * 4),
+        own_words=False,
     ),
     Fault(
-        "graph_token", "graph", "190/463: the token has expired, until somebody mends it", ANSWERED,
-        _first_one_meets(GraphFault("refuse", code=190, subcode=463, status=400)), tells_account=True,
+        "graph_throttled",
+        "graph",
+        "613: the account must rest a minute",
+        ANSWERED,
+        _first_one_meets(GraphFault("refuse", code=613, minutes=1)),
+        tells_account=True,
     ),
     Fault(
-        "graph_permission", "graph", "200: a permission is missing, until somebody mends it", ANSWERED,
-        _first_one_meets(GraphFault("refuse", code=200, status=403)), tells_account=True,
+        "graph_token",
+        "graph",
+        "190/463: the token has expired, until somebody mends it",
+        ANSWERED,
+        _first_one_meets(GraphFault("refuse", code=190, subcode=463, status=400)),
+        tells_account=True,
     ),
     Fault(
-        "graph_restricted", "graph", "368: the account is blocked for policy, until it is not", ANSWERED,
-        _first_one_meets(GraphFault("refuse", code=368, status=400)), tells_account=True,
+        "graph_permission",
+        "graph",
+        "200: a permission is missing, until somebody mends it",
+        ANSWERED,
+        _first_one_meets(GraphFault("refuse", code=200, status=403)),
+        tells_account=True,
     ),
-)  # fmt: skip
+    Fault(
+        "graph_restricted",
+        "graph",
+        "368: the account is blocked for policy, until it is not",
+        ANSWERED,
+        _first_one_meets(GraphFault("refuse", code=368, status=400)),
+        tells_account=True,
+    ),
+)

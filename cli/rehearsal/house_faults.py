@@ -5,7 +5,9 @@ import signal
 from cli.rehearsal.fault import HANDED_OVER, Fault
 from cli.rehearsal.script import Person
 from cli.rehearsal.stage import Stage
-from cli.rehearsal.theatre import Theatre
+from cli.rehearsal.theatre import Theatre, reply_with
+from sandbox.chat_answers import Answer
+from sandbox.meta_faults import Fault as GraphFault
 from sandbox.model_faults import FAULTS
 
 LEASE_AND_MORE_SECONDS = 19.0
@@ -102,28 +104,115 @@ def _second_dispatcher(stage: Stage) -> None:
     stage.start("dispatcher")
 
 
+def _everything_slow(theatre: Theatre, person: Person) -> None:
+    theatre.model_plays(
+        person,
+        Answer(content=reply_with([line.marker for line in person.lines]), delay_seconds=3.0, pause_seconds=0.03),
+    )
+    theatre.graph_meets(person, *[GraphFault("slow", seconds=4.0)] * 4, reads=[GraphFault("slow", seconds=2.0)] * 2)
+
+
 HOUSE_FAULTS = (
+    Fault(
+        "everything_slow",
+        "graph",
+        "model and Meta take seconds for everybody",
+        prepare=_everything_slow,
+        strike=_nothing,
+    ),
     Fault("nothing_at_all", "customer", "no fault: two bursts of every customer", strike=_nothing, bursts=2),
     Fault("worker_killed", "process", "SIGKILL, another one starts", strike=lambda s: s.kill("worker"), bursts=2),
     Fault("worker_killed_twice", "process", "and again 4 s later", strike=_worker_killed_twice),
     Fault("worker_replaced", "process", "SIGKILL while another one lives", strike=_worker_replaced, bursts=2),
     Fault("worker_deployed", "process", "SIGTERM, the next one is up", strike=_worker_deployed, bursts=2),
     Fault("worker_frozen", "process", "stopped for longer than a lease, then goes on", strike=_worker_frozen),
-    Fault("dispatcher_killed", "process", "SIGKILL, another one starts", strike=lambda s: s.kill("dispatcher"), bursts=2),
+    Fault(
+        "dispatcher_killed", "process", "SIGKILL, another one starts", strike=lambda s: s.kill("dispatcher"), bursts=2
+    ),
     Fault("dispatcher_frozen", "process", "stopped for 6 s", strike=lambda s: s.freeze("dispatcher", 6.0)),
     Fault("dispatcher_doubled", "process", "a second one beside it", strike=_second_dispatcher),
     Fault("receiver_killed", "process", "SIGKILL under load, Meta repeats", strike=lambda s: s.kill("web"), bursts=2),
-    Fault("everything_killed", "process", "all processes and Redis at once", strike=_everything_killed, bursts=2, lasts_seconds=4),
-    Fault("redis_killed", "store", "SIGKILL, back from its AOF", strike=lambda s: s.kill_redis(), bursts=2, lasts_seconds=1.5),
-    Fault("redis_killed_twice", "store", "and again 3 s later", strike=_redis_killed_twice, bursts=2, lasts_seconds=4.5),
-    Fault("redis_gone", "store", "SIGKILL, away for 5 s", strike=lambda s: s.kill_redis(down_seconds=5.0), bursts=2, lasts_seconds=6),
-    Fault("redis_frozen", "store", "stopped for 4 s", strike=lambda s: s.freeze_redis(4.0), bursts=2, lasts_seconds=4.5),
-    Fault("redis_connections_cut", "store", "every connection closed", strike=lambda s: s.redis_command("CLIENT", "KILL", "TYPE", "normal"), bursts=2),
+    Fault(
+        "everything_killed",
+        "process",
+        "all processes and Redis at once",
+        strike=_everything_killed,
+        bursts=2,
+        lasts_seconds=4,
+    ),
+    Fault(
+        "redis_killed",
+        "store",
+        "SIGKILL, back from its AOF",
+        strike=lambda s: s.kill_redis(),
+        bursts=2,
+        lasts_seconds=1.5,
+    ),
+    Fault(
+        "redis_killed_twice", "store", "and again 3 s later", strike=_redis_killed_twice, bursts=2, lasts_seconds=4.5
+    ),
+    Fault(
+        "redis_gone",
+        "store",
+        "SIGKILL, away for 5 s",
+        strike=lambda s: s.kill_redis(down_seconds=5.0),
+        bursts=2,
+        lasts_seconds=6,
+    ),
+    Fault(
+        "redis_frozen", "store", "stopped for 4 s", strike=lambda s: s.freeze_redis(4.0), bursts=2, lasts_seconds=4.5
+    ),
+    Fault(
+        "redis_connections_cut",
+        "store",
+        "every connection closed",
+        strike=lambda s: s.redis_command("CLIENT", "KILL", "TYPE", "normal"),
+        bursts=2,
+    ),
     Fault("redis_full", "store", "no write is taken for 3 s", strike=_redis_full, bursts=2, lasts_seconds=3.5),
-    Fault("redis_read_only", "store", "a replica for 3 s, as in a failover", strike=_redis_read_only, bursts=2, lasts_seconds=3.5),
+    Fault(
+        "redis_read_only",
+        "store",
+        "a replica for 3 s, as in a failover",
+        strike=_redis_read_only,
+        bursts=2,
+        lasts_seconds=3.5,
+    ),
     Fault("broker_flushed", "store", "all of Celery's keys deleted, twice", strike=_broker_flushed, bursts=2),
-    Fault("telegram_refuses", "telegram", "the bot was thrown out of the chat, for a while", HANDED_OVER, _model_is_locked, strike=_telegram_refuses, lasts_seconds=6),
-    Fault("telegram_throttles", "telegram", "429, come back in 3 s", HANDED_OVER, _model_is_locked, strike=_telegram_throttles, lasts_seconds=6),
-    Fault("telegram_away", "telegram", "502 for a while", HANDED_OVER, _model_is_locked, strike=_telegram_away, lasts_seconds=6),
-    Fault("telegram_loses_answers", "telegram", "delivered, the connection is cut", HANDED_OVER, _model_is_locked, strike=_telegram_loses_answers, lasts_seconds=6),
-)  # fmt: skip
+    Fault(
+        "telegram_refuses",
+        "telegram",
+        "the bot was thrown out of the chat, for a while",
+        HANDED_OVER,
+        _model_is_locked,
+        strike=_telegram_refuses,
+        lasts_seconds=6,
+    ),
+    Fault(
+        "telegram_throttles",
+        "telegram",
+        "429, come back in 3 s",
+        HANDED_OVER,
+        _model_is_locked,
+        strike=_telegram_throttles,
+        lasts_seconds=6,
+    ),
+    Fault(
+        "telegram_away",
+        "telegram",
+        "502 for a while",
+        HANDED_OVER,
+        _model_is_locked,
+        strike=_telegram_away,
+        lasts_seconds=6,
+    ),
+    Fault(
+        "telegram_loses_answers",
+        "telegram",
+        "delivered, the connection is cut",
+        HANDED_OVER,
+        _model_is_locked,
+        strike=_telegram_loses_answers,
+        lasts_seconds=6,
+    ),
+)

@@ -75,26 +75,29 @@ def _of_message(evidence: Evidence, performance: Performance, post: Post) -> Ite
         allowed = " or ".join(sorted(performance.fault.ends))
         yield EXPECTED_END, f"{end.event} ({end.why or 'no reason'}), not {allowed}"
     waited = evidence.waited_seconds(performance, post) or 0.0
-    if waited > evidence.limit_seconds:
-        yield IN_TIME, f"{waited:.0f} s open, {evidence.limit_seconds:.0f} s are the limit"
-    if end.event in (Outcome.ANSWERED, Outcome.HANDED_OVER):
-        if what := _silence(evidence, performance, post, end.event):
-            yield NOT_SILENT, f"{end.event} ({end.why or 'no reason'}), but {what}"
+    if waited > (limit := evidence.may_wait_seconds(performance)):
+        yield IN_TIME, f"{waited:.0f} s open, {limit:.0f} s are the limit"
+    if what := _silence(evidence, performance, post, end.event):
+        yield NOT_SILENT, f"{end.event} ({end.why or 'no reason'}), but {what}"
 
 
 def _silence(evidence: Evidence, performance: Performance, post: Post, outcome: str) -> str:
     """Why an outcome that says "the customer was written to" is not true; "" when it is."""
+    if outcome not in (Outcome.ANSWERED, Outcome.HANDED_OVER):
+        return ""
     steps = evidence.steps_of(performance, post)
     stored = next(step.at_ms for step in steps if step.event == "received") / 1000
     closed = evidence.ends_of(performance, post)[0].at_ms / 1000
     words = [
-        read for read in evidence.read_by(performance) if stored - _READ_SLACK_SECONDS <= read.at <= closed + _READ_SLACK_SECONDS
+        read
+        for read in evidence.read_by(performance)
+        if stored - _READ_SLACK_SECONDS <= read.at <= closed + _READ_SLACK_SECONDS
     ]
     if not words:
         return "no words reached the customer between the message and its outcome"
-    if outcome == Outcome.ANSWERED and post.marker and performance.fault.own_words:
-        if not any(post.marker in read.text for read in evidence.read_by(performance)):
-            return "no answer speaks of it"
+    expected = outcome == Outcome.ANSWERED and post.marker and performance.fault.own_words
+    if expected and not any(post.marker in read.text for read in evidence.read_by(performance)):
+        return "no answer speaks of it"
     return ""
 
 
@@ -127,10 +130,12 @@ def _of_the_house(evidence: Evidence) -> Iterator[Broken]:
         yield Broken(BALANCED, "", what)
     if evidence.undelivered_alerts:
         yield Broken(TOLD, "", f"{evidence.undelivered_alerts} alert(s) never reached Telegram")
+    conversations = {performance.conversation_id for performance in evidence.performances}
+    about_accounts = [text for text in evidence.alerts if not any(one in text for one in conversations)]
     for fault, account in sorted(
         {(p.fault.name, p.account.id) for p in evidence.performances if p.fault.tells_account and p.person.place == 0}
     ):
-        if not any(account in text for text in evidence.alerts):
+        if not any(account in text for text in about_accounts):
             yield Broken(TOLD, fault, f"no alert about the account {account}")
 
 

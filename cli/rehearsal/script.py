@@ -42,7 +42,11 @@ class Burst:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """`place` counts the people of one scene from 0; `starts_at` is in seconds from the curtain."""
+    """`place` counts the people of one scene from 0; `starts_at` is in seconds from the curtain.
+
+    `thinks_seconds` and `sends_seconds` are how long the model and Meta take for this customer: a fault must find
+    turns in every state.
+    """
 
     customer_id: str
     channel: Channel
@@ -50,6 +54,8 @@ class Person:
     starts_at: float
     searches: bool
     bursts: tuple[Burst, ...]
+    thinks_seconds: float = 0.0
+    sends_seconds: float = 0.0
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -137,6 +143,8 @@ def _person(fault: Fault, place: int, starts_at: float, chance: random.Random, m
         starts_at=starts_at,
         searches=fault.staged and chance.random() < 0.25,
         bursts=tuple(bursts),
+        thinks_seconds=chance.uniform(0.0, 3.0) if fault.staged else 0.0,
+        sends_seconds=chance.choice((0.0, 0.0, 1.5)) if fault.staged else 0.0,
     )
 
 

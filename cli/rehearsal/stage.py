@@ -111,7 +111,7 @@ class Stage:
 
     def redis_command(self, *words: str | int) -> None:
         with self._redis() as client:
-            client.execute_command(*words)  # type: ignore[no-untyped-call]
+            client.execute_command(*words)
 
     def _restart_redis(self) -> None:
         self.house.valkey.restart()
@@ -128,4 +128,4 @@ class Stage:
 
 
 def _kind(alias: str) -> str:
-    return alias.split("-")[0]
+    return alias.partition("-")[0]

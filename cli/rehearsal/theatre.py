@@ -22,8 +22,8 @@ from sandbox.model_faults import TAGS
 from sandbox.model_faults import Fault as ModelFault
 from sandbox.telegram import TelegramSandbox
 
-# Meta repeats an unanswered webhook for hours; these tries last for about a minute.
-WEBHOOK_TRIES = 10
+# Meta repeats an unanswered webhook for hours; these tries, each after twice the wait, last for about half a minute.
+WEBHOOK_TRIES = 8
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Performance:
 
     @property
     def conversation_id(self) -> str:
-        return Contact(self.person.channel, self.account.id, self.person.customer_id).conversation_id
+        return Contact(self.account.channel, self.account.id, self.person.customer_id).conversation_id
 
 
 @dataclass(slots=True)
@@ -84,7 +84,9 @@ class Theatre:
         self.meta.fault_for(person.customer_id, *reads, on="reads")
 
     def account_of(self, person: Person) -> Account:
-        return self.meta.account(person.channel.value)
+        """One of the person's channel; the first one where the business has none."""
+        accounts = self.meta.accounts
+        return next((account for account in accounts if account.channel == person.channel), accounts[0])
 
     async def post(
         self, person: Person, line: Line, *, text: str | None = None, copies: int = 1, burst: int = 0, **more: Any
@@ -97,8 +99,9 @@ class Theatre:
     async def send(
         self, person: Person, item: WebhookItem, *, marker: str = "", copies: int = 1, burst: int = 0
     ) -> Post:
-        mid = str((item.item.get("message") or item.item.get("postback"))["mid"])
-        post = Post(mid, key_of("postback" if "postback" in item.item else "message", mid), marker, burst)
+        kind = "postback" if "postback" in item.item else "message"
+        mid = str(item.item[kind]["mid"])
+        post = Post(mid, key_of(kind, mid), marker, burst)
         self.performances[person.customer_id].posts.append(post)
         answers = await asyncio.gather(*(self.meta.deliver(item, tries=WEBHOOK_TRIES) for _ in range(copies)))
         post.acknowledged = any(status == 200 for statuses in answers for status in statuses)
@@ -124,6 +127,9 @@ class Theatre:
             self._parts[line.marker] = part
         if fault.prepare is not None:
             fault.prepare(self, person)
+        # After the fault's own: what comes first in the queue is met first.
+        if person.sends_seconds:
+            self.graph_meets(person, *[GraphFault("slow", seconds=person.sends_seconds)] * 4)
         await (fault.write or write_plainly)(self, person)
 
     def _speak(self, request: ChatRequest) -> Response:
@@ -137,7 +143,8 @@ class Theatre:
             if part.person.searches and request.may_call_tools and request.messages[-1]["role"] != "tool":
                 call = tool_call("search_knowledge", {"query": "кружка"}, call_id=f"call_{request.number}")
                 return Answer(tool_calls=[call], finish_reason="tool_calls").response(request)
-        return Answer(content=reply_with(markers)).response(request)
+        delay = part.person.thinks_seconds if part is not None else 0.0
+        return Answer(content=reply_with(markers), delay_seconds=delay).response(request)
 
 
 def reply_with(markers: Sequence[str]) -> str:

@@ -9,6 +9,11 @@ if tonumber(redis.call('HGET', at(cid), 'lease_until')) - NOW < MARGIN then retu
 local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')
 if plan[1] ~= plan_id then return 'gone' end
 if plan[2] ~= 'planned' and plan[2] ~= 'failed' then return plan[2] end
+-- A human has written since the plan was made: over their words nothing is said.
+if tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW then
+  redis.call('HSET', at(cid, 'plan'), i .. ':state', 'dropped')
+  return 'dropped'
+end
 redis.call('HSET', at(cid, 'plan'), i .. ':state', 'sending', i .. ':at', text(NOW))
 redis.call('HINCRBY', at(cid, 'plan'), i .. ':tries', 1)
 note(cid, '', 'sending', 'part ' .. i)

@@ -62,9 +62,29 @@ end
 -- Reasons to wait that are nobody's fault: what waits for them is not overdue (health.lua).
 local DEFERRALS = {human = true, humans_first = true, off_duty = true}
 
+-- Meta's messaging window, as in bot/delivery.py: the margin before its end, and when managers hear of it.
+local WINDOW, MARGIN, WARNING = 86400000, 600000, 3600000
+
+-- Waiting for people, or for an account to be mended, goes on while the window closes: the conversation is looked at
+-- in time to tell the managers, once for each window, and again when nothing may be sent any more.
+local function cut_to_window(cid, due)
+  local c = redis.call('HMGET', at(cid), 'acted_at', 'window_told')
+  if not c[1] then return due end
+  local closes = tonumber(c[1]) + WINDOW - MARGIN
+  local look = c[2] == c[1] and closes or closes - WARNING
+  return math.max(math.min(due, look), math.min(due, NOW))
+end
+
 local function hold(cid, due, reason)
+  if DEFERRALS[reason] or reason == 'parked' then due = cut_to_window(cid, due) end
   redis.call('HSET', at(cid), 'state', 'held', 'hold_reason', reason)
   if DEFERRALS[reason] then redis.call('HSET', at(cid), 'deferred_until', text(due)) end
+  if reason == 'parked' then
+    -- Found again when the account may send before its time (receive.lua, enforce).
+    local waiting = 'ns:waiting:' .. account_of(cid)
+    redis.call('SADD', waiting, cid)
+    redis.call('PEXPIRE', waiting, 86400000)
+  end
   redis.call('HDEL', at(cid), 'token', 'lease_until')
   redis.call('ZREM', 'ns:handed', cid)
   schedule(cid, due)

@@ -1,26 +1,47 @@
 #!lua
 -- One POST (or several that waited together) becomes inbox entries, deferrals and counts, in one round trip.
--- ARGV: quiet, cap, takeover, flood_cap, then ten values an event:
---   op, cid, channel, account, customer, key, p1, p2, p3, payload
---   m  a customer's message   p1 = reason when no answer is due, payload = JSON
+-- ARGV: quiet, cap, flood_cap, people (JSON: account -> [takeover_ms, auto_reply_ms], "" for all others), then eleven
+-- values an event:
+--   op, cid, channel, account, customer, key, at (Meta's time), p1, p2, p3, payload
+--   m  a customer's message   p1 = reason when no answer is due, p2 = key of its deletion, payload = JSON
 --   e  an echo                p1 = hash of its text, p2 = '1' when our app sent it, p3 = "plan:part" of its metadata,
 --                             payload = the history line to keep when it is foreign
 --   x  an edit                p1 = key of the original, payload = JSON string of the new text
 --   d  a deletion             p1 = key of the original
---   n  noted                  p1 = kind
+--   a  an action              p1 = kind; it opens the messaging window
+--   t  control of the thread  p1 = kind, p2 = '1' when it is ours now
+--   p  policy enforcement     p1 = action, p2 = how long a block lasts at most, payload = alert
+--   n  noted                  p1 = kind, payload = alert to raise once (with p2 as its id), or ''
 -- Returns {stored, duplicates, foreign echoes, own echoes}.
 
-local QUIET, CAP, TAKEOVER, FLOOD = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local QUIET, CAP, FLOOD = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local SEEN_HORIZON = 48 * 3600 * 1000 -- Meta repeats an event for up to 36 hours
+local HISTORY_LINES = 60
 local stored, duplicates, foreign, own = 0, 0, 0, 0
+
+local people
+-- How long a human's words keep the bot out, and within what time an echo is Meta's own automatic reply.
+local function people_of(account)
+  people = people or cjson.decode(ARGV[4])
+  return unpack(people[account] or people[''])
+end
+
+local function event(kind) redis.call('HINCRBY', 'ns:events', kind, 1) end
 
 local function first_time(cid, key)
   if redis.call('ZSCORE', at(cid, 'seen'), key) then
     duplicates = duplicates + 1
-    redis.call('HINCRBY', 'ns:events', 'duplicate', 1)
+    event('duplicate')
     return false
   end
   remember(cid, 'seen', key, SEEN_HORIZON, 5000)
+  return true
+end
+
+-- For what concerns no conversation.
+local function told_first_time(key)
+  if redis.call('ZADD', 'ns:told', 'NX', NOW, key) == 0 then return false end
+  redis.call('ZREMRANGEBYRANK', 'ns:told', 0, -5001)
   return true
 end
 
@@ -31,12 +52,29 @@ local function introduce(cid, channel, account, customer)
   end
 end
 
-local function message(cid, account, key, reason, payload)
+local function latest(cid, field, when)
+  if tonumber(when) > tonumber(redis.call('HGET', at(cid), field) or '0') then
+    redis.call('HSET', at(cid), field, when)
+  end
+end
+
+local function message(cid, account, key, when, reason, deletion_key, payload, reopened)
   local seq = redis.call('HINCRBY', at(cid), 'seq', 1)
-  count(account, 'received')
-  note(cid, key, 'received')
+  if reopened then
+    -- Counted when its standby copy came: one message has one outcome, and it is not that one.
+    count(account, 'silenced', -1)
+    note(cid, key, 'reopened', 'standby')
+  else
+    count(account, 'received')
+    note(cid, key, 'received')
+  end
   stored = stored + 1
+  if reason ~= 'test_event' and reason ~= 'self' then
+    latest(cid, 'acted_at', when)
+    latest(cid, 'said_at', when)
+  end
   redis.call('ZADD', 'ns:open', NOW, cid .. ' ' .. key)
+  if reason == '' and redis.call('ZSCORE', at(cid, 'seen'), deletion_key) then reason = 'deleted' end
   if reason == '' and redis.call('LLEN', at(cid, 'inbox')) >= FLOOD then reason = 'flood' end
   if reason ~= '' then close(cid, account, key, 'silenced', reason) return end
   redis.call('HINCRBY', at(cid), 'rev', 1)
@@ -76,32 +114,107 @@ local function is_ours(cid, key, text_hash, app_is_ours, tag)
   return app_is_ours == '1' or tag ~= ''
 end
 
-local function human_wrote(cid, account, key, line)
+local function keep_line(cid, line)
   redis.call('RPUSH', at(cid, 'history'), line)
-  redis.call('HSET', at(cid), 'takeover_until', text(NOW + TAKEOVER))
-  note(cid, key, 'human_wrote')
-  if redis.call('LLEN', at(cid, 'inbox')) == 0 then return end
+  redis.call('LTRIM', at(cid, 'history'), -HISTORY_LINES, -1)
+end
+
+-- As bot/conversation.py, OpenMessage.for_model.
+local function keep_words(cid, entry)
+  local body = cjson.decode(string.match(entry, '^%d+ %d+ %S+ (.*)$'))
+  local lines = body['notes'] or {}
+  if string.find(body['text'] or '', '%S') then lines[#lines + 1] = body['text'] end
+  if #lines == 0 then lines[1] = '[message without text]' end
+  keep_line(cid, cjson.encode({role = 'customer', text = table.concat(lines, '\n'), at = body['at']}))
+end
+
+local function waits_for_people(cid)
   local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
-  local people_first = c[2] == 'human' or c[2] == 'humans_first' or c[2] == 'off_duty'
-  if c[1] == 'held' and people_first then
-    -- Words that came while the messages waited for a human are the answer to them.
-    local gone = filter_inbox(cid, function() return false end)
-    for _, open_key in ipairs(gone) do close(cid, account, open_key, 'silenced', 'human_answered') end
-    redis.call('HINCRBY', at(cid), 'rev', 1)
-    rest(cid)
-    return
-  end
+  return c[1] == 'held' and (c[2] == 'human' or c[2] == 'humans_first' or c[2] == 'off_duty')
+end
+
+-- Somebody else has the conversation: the draft is dropped, what is open waits for them.
+local function defer(cid, account, key)
+  local takeover = NOW + people_of(account)
+  -- The bot that comes back after people says again what it is.
+  redis.call('HSET', at(cid), 'takeover_until', text(takeover), 'disclosed', '0')
+  if redis.call('LLEN', at(cid, 'inbox')) == 0 then return end
   local plan = redis.call('HMGET', at(cid, 'plan'), 'id', 'n')
   local arrived = false
   for i = 0, tonumber(plan[2] or '0') - 1 do
     local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
     if state == 'planned' or state == 'failed' then redis.call('HSET', at(cid, 'plan'), i .. ':state', 'dropped')
-    else arrived = true end
+    elseif state ~= 'dropped' then arrived = true end
   end
   if arrived then return end -- what is on its way is finished by its turn; what was not sent stays unsent
   redis.call('DEL', at(cid, 'plan'))
-  hold(cid, NOW + TAKEOVER, 'human')
+  hold(cid, takeover, 'human')
   note(cid, key, 'held', 'human')
+end
+
+local function human_wrote(cid, account, key, line)
+  note(cid, key, 'human_wrote')
+  if waits_for_people(cid) then
+    -- Words that came while the messages waited for a human are the answer to them.
+    for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do keep_words(cid, entry) end
+    local gone = filter_inbox(cid, function() return false end)
+    for _, open_key in ipairs(gone) do close(cid, account, open_key, 'silenced', 'human_answered') end
+    redis.call('HINCRBY', at(cid), 'rev', 1)
+    rest(cid)
+  end
+  defer(cid, account, key)
+  keep_line(cid, line)
+end
+
+-- Meta's instant reply and away message come as echoes like a human's words, but right after the customer's.
+local function is_automatic(cid, account, when)
+  local _, within = people_of(account)
+  local after = tonumber(when) - tonumber(redis.call('HGET', at(cid), 'said_at') or '0')
+  return after >= 0 and after < within
+end
+
+-- Meta may change our words on their way, and their echo may overtake the answer that tells their id: record_part.lua
+-- takes such a takeover back.
+local function remember_doubt(cid, key, line)
+  if tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW then
+    redis.call('HDEL', at(cid), 'doubted', 'doubted_line') -- two foreign echoes: one at least is a human's
+    return
+  end
+  for i = 0, tonumber(redis.call('HGET', at(cid, 'plan'), 'n') or '0') - 1 do
+    if redis.call('HGET', at(cid, 'plan'), i .. ':state') == 'sending' then
+      redis.call('HSET', at(cid), 'doubted', key, 'doubted_line', line)
+    end
+  end
+end
+
+local function echo(cid, account, key, when, p1, p2, p3, line)
+  if is_ours(cid, key, p1, p2, p3) then
+    own = own + 1
+    event('own_echo')
+  elseif is_automatic(cid, account, when) then
+    event('automatic_echo')
+    note(cid, key, 'automatic_reply')
+    keep_line(cid, line)
+  else
+    foreign = foreign + 1
+    event('foreign_echo')
+    remember_doubt(cid, key, line)
+    human_wrote(cid, account, key, line)
+  end
+end
+
+local function control(cid, account, key, kind, ours)
+  event(kind .. '_thread_control')
+  if ours ~= '1' then
+    note(cid, key, 'thread_taken')
+    defer(cid, account, key)
+    return
+  end
+  note(cid, key, 'thread_returned')
+  redis.call('HDEL', at(cid), 'takeover_until')
+  redis.call('HSET', at(cid), 'disclosed', '0')
+  local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
+  if c[1] == 'held' and c[2] == 'human' then hold(cid, NOW, 'human') end
 end
 
 local function find(cid, key)
@@ -112,6 +225,7 @@ local function find(cid, key)
 end
 
 local function edit(cid, original, new_text)
+  event('edit')
   local index, entry, seq, recv = find(cid, original)
   if not index then return end
   local body = cjson.decode(string.match(entry, '^%d+ %d+ %S+ (.*)$'))
@@ -122,6 +236,7 @@ local function edit(cid, original, new_text)
 end
 
 local function delete(cid, account, original)
+  event('deletion')
   -- Once a plan stands the reply is on its way, and the message ends with it.
   if redis.call('EXISTS', at(cid, 'plan')) == 1 then return end
   local gone, left = filter_inbox(cid, function(key) return key ~= original end)
@@ -131,26 +246,47 @@ local function delete(cid, account, original)
   if left == 0 and redis.call('HGET', at(cid), 'state') ~= 'leased' then rest(cid) end
 end
 
-for i = 5, #ARGV, 10 do
+local function enforce(channel, account, key, action, longest, alert)
+  event('policy_enforcement')
+  if not told_first_time(key) then return end
+  local parked = 'ns:parked:' .. channel .. ':' .. account
+  if action == 'block' then redis.call('SET', parked, 'policy_block', 'PX', longest)
+  elseif action == 'unblock' and redis.call('GET', parked) == 'policy_block' then
+    redis.call('DEL', parked)
+    local waiting = 'ns:waiting:' .. channel .. ' ' .. account
+    for _, cid in ipairs(redis.call('SMEMBERS', waiting)) do
+      if redis.call('HGET', at(cid), 'hold_reason') == 'parked' then schedule(cid, NOW) end
+    end
+    redis.call('DEL', waiting)
+  end
+  if alert ~= '' then raise_alert('', 'account:' .. channel .. ':' .. account .. ':policy_' .. action, alert) end
+end
+
+for i = 5, #ARGV, 11 do
   local op, cid, channel, account_id, customer, key = unpack(ARGV, i, i + 5)
-  local p1, p2, p3, payload = unpack(ARGV, i + 6, i + 9)
+  local when, p1, p2, p3, payload = unpack(ARGV, i + 6, i + 10)
   local account = channel .. ' ' .. account_id
   if op == 'n' then
-    redis.call('HINCRBY', 'ns:events', p1, 1)
-  elseif first_time(cid, key) then
-    introduce(cid, channel, account_id, customer)
-    if op == 'm' then message(cid, account, key, p1, payload)
-    elseif op == 'e' then
-      if is_ours(cid, key, p1, p2, p3) then
-        own = own + 1
-        redis.call('HINCRBY', 'ns:events', 'own_echo', 1)
-      else
-        foreign = foreign + 1
-        redis.call('HINCRBY', 'ns:events', 'foreign_echo', 1)
-        human_wrote(cid, account, key, payload)
+    event(p1)
+    if payload ~= '' and told_first_time(p2) then raise_alert('', p2, payload) end
+  elseif op == 'p' then
+    enforce(channel, account_id, key, p1, p2, payload)
+  elseif op == 'a' then
+    event(p1)
+    if redis.call('EXISTS', at(cid)) == 1 then latest(cid, 'acted_at', when) end
+  else
+    local copy = 'standby ' .. key
+    local reopened = op == 'm' and p1 ~= 'standby' and redis.call('ZREM', at(cid, 'seen'), copy) == 1
+    if reopened or first_time(cid, key) then
+      introduce(cid, channel, account_id, customer)
+      if op == 'm' then
+        if p1 == 'standby' then remember(cid, 'seen', copy, SEEN_HORIZON, 5000) end
+        message(cid, account, key, when, p1, p2, payload, reopened)
+      elseif op == 'e' then echo(cid, account, key, when, p1, p2, p3, payload)
+      elseif op == 'x' then edit(cid, p1, payload)
+      elseif op == 'd' then delete(cid, account, p1)
+      elseif op == 't' then control(cid, account, key, p1, p2)
       end
-    elseif op == 'x' then edit(cid, p1, payload) redis.call('HINCRBY', 'ns:events', 'edit', 1)
-    elseif op == 'd' then delete(cid, account, p1) redis.call('HINCRBY', 'ns:events', 'deletion', 1)
     end
   end
 end

@@ -8,6 +8,19 @@ if key ~= '' then remember(cid, 'sent', key, 7 * 86400000, 200) end
 local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')
 if plan[1] ~= plan_id then return 'gone' end
 if plan[2] == 'sent' then return 'sent' end
+local doubted = redis.call('HMGET', at(cid), 'doubted', 'doubted_line')
+if key ~= '' and doubted[1] == key then
+  -- An echo with these words, changed by Meta, was taken for a human's before it was known to be ours.
+  redis.call('LREM', at(cid, 'history'), -1, doubted[2])
+  redis.call('HDEL', at(cid), 'takeover_until')
+  for other = 0, tonumber(redis.call('HGET', at(cid, 'plan'), 'n') or '0') - 1 do
+    if redis.call('HGET', at(cid, 'plan'), other .. ':state') == 'dropped' then
+      redis.call('HSET', at(cid, 'plan'), other .. ':state', 'planned')
+    end
+  end
+  note(cid, key, 'thread_returned', 'the echo was ours')
+end
+if state ~= 'sending' then redis.call('HDEL', at(cid), 'doubted', 'doubted_line') end
 redis.call('HSET', at(cid, 'plan'), i .. ':state', state, i .. ':key', key, i .. ':code', code)
 note(cid, '', state, 'part ' .. i .. (code ~= '' and (' ' .. code) or ''))
 return state

@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- The state of one rule about the house itself, told once when it breaks and once when it is well again, however many
--- processes watch it. ARGV: rule, '1' when it is broken, body of the alert to raise (JSON)
+-- processes watch it: it is well again when none of them has seen it broken for some time.
+-- ARGV: rule, '1' when it is broken, body of the alert to raise (JSON), the watcher's time, steady_ms
 -- Returns 1 when this call changed the state.
-local rule, broken, body = ARGV[1], ARGV[2], ARGV[3]
+local rule, broken, body, SEEN, STEADY = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local id = 'system:' .. rule
 
 -- A delivered alert lingers to be updated in place, and an update makes no sound: what is new gets a message of its own.
@@ -16,14 +17,15 @@ local function forget_delivered(alert)
   end
 end
 
+local since, last = string.match(redis.call('HGET', 'ns:incidents', rule) or '', '^(%d+) (%d+)$')
 if broken == '1' then
-  if redis.call('HSETNX', 'ns:incidents', rule, text(NOW)) == 0 then return 0 end
+  redis.call('HSET', 'ns:incidents', rule, (since or text(SEEN)) .. ' ' .. text(SEEN))
+  if since then return 0 end
   forget_delivered(id)
   raise_alert('', id, body)
   return 1
 end
-local since = redis.call('HGET', 'ns:incidents', rule)
-if not since then return 0 end
+if not since or SEEN - tonumber(last) < STEADY then return 0 end
 redis.call('HDEL', 'ns:incidents', rule)
 forget_delivered(id)
 forget_delivered(id .. ':recovered')

@@ -101,6 +101,11 @@ def test_what_only_looks_like_a_tag_is_cut_by_the_last_guard() -> None:
     assert (tagged.text, tagged.leaked) == (WORDS, True)
 
 
+def test_a_key_in_brackets_goes_even_without_a_colon() -> None:
+    assert parse_tags("[STAGE 2] Да").text == "Да"
+    assert parse_tags("Да [TASK]").text == "Да"
+
+
 def test_further_key_names_come_as_aliases() -> None:
     assert parse_tags("Иә.\n[КЕЗЕҢ:OFFER]", aliases={"кезең": "STAGE"}).stage == "OFFER"
 
@@ -117,6 +122,7 @@ def test_further_key_names_come_as_aliases() -> None:
         "Наша задача - помочь!",
         "Этап — монтаж",
         "[VIP] вход",
+        "[Stage lights] 20 W",
         "Task force",
         "The stage (main) is open",
         "На этапе: 1",

@@ -140,8 +140,8 @@ def test_two_at_a_time_show_what_was_promised(tmp_path: Path, demos: list[Demo])
         assert re.search(r"\n +20 +the model +a reply", demo.part(5))
         assert "(tools were forbidden)" in demo.part(5)
     assert "Ой, какая у вас красота 😍" in russian.output
-    assert "Клиент ждёт человека" in russian.part(4)
-    assert "A customer waits for a human" in english.part(4)
+    assert "Ответьте клиенту" in russian.part(4)
+    assert "Please answer" in english.part(4)
 
 
 BROKEN = """
@@ -187,12 +187,16 @@ def test_a_broken_promise_is_named_and_the_logs_are_kept(tmp_path: Path, demos: 
     assert {"web.log", "dispatcher.log", "worker.log"} <= kept_logs(demo)
 
 
-def test_a_process_that_dies_ends_the_demo(tmp_path: Path, demos: list[Demo]) -> None:
-    demo = Demo(tmp_path, script=BROKEN.format(what_happens="self.running['worker'].kill()"))
+@pytest.mark.parametrize(
+    ("victim", "words"),
+    [("self.running['worker']", "worker ended with -9"), ("self.valkey", "cannot be looked into: StoreUnavailable")],
+)
+def test_a_process_that_dies_ends_the_demo(tmp_path: Path, demos: list[Demo], victim: str, words: str) -> None:
+    demo = Demo(tmp_path, script=BROKEN.format(what_happens=f"{victim}.kill()"))
     demos.append(demo)
 
     assert demo.end() == 1
-    assert "worker ended with -9" in demo.output
+    assert words in demo.output
     assert "Traceback" not in demo.output
     assert "worker.log" in kept_logs(demo)
 
@@ -237,12 +241,17 @@ def test_a_real_model_is_taken_as_it_is(tmp_path: Path, demos: list[Demo]) -> No
     model.script(["Рада вас слышать! Что вы ищете?", "Спасибо на добром слове!", Answer(content="")])
     with model.serve() as server:
         project = project_with_key(tmp_path / "project", LLM_API_URL=server.url, LLM_API_KEY="a-real-key")
+        config = project / "nightshift.toml"
+        own = '[model]\nprovider = { "order" = ["Acme", "Bolt"], allow_fallbacks = false }\nname = "acme/thinker"'
+        config.write_text(re.sub(r'\[model\]\nname = "[^"]*"', own, config.read_text()))
         demo = Demo(tmp_path / "demo", "--real", cwd=project)
         demos.append(demo)
 
         assert demo.end() == 0, demo.output
 
     assert set(model.keys) == {"a-real-key"}
+    assert {request["model"] for request in model.requests} == {"acme/thinker"}
+    assert model.requests[0]["provider"]["order"] == ["Acme", "Bolt"]
     assert "a-real-key" not in demo.output
     assert "Спасибо на добром слове!" in demo.part(2)
     assert [n for n in range(1, 6) if "Rescued by the rung “kick 1”" in demo.part(n)] == [3]

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import logging
 import socket
 import time
@@ -110,6 +111,17 @@ async def test_a_message_is_sent_in_every_flavour(meta: Meta, http: httpx.AsyncC
     (sent,) = meta.sandbox.sent
     assert (sent["to"], sent["text"], sent["mid"]) == (CUSTOMER, "Да, две остались 🚀", mid)
     assert sent["account"] == account.id
+
+
+async def test_a_visitor_of_a_plug_in_is_reached_by_their_reference(
+    recorder: Recorder, http: httpx.AsyncClient
+) -> None:
+    graph = GraphAPI(http, account=MESSENGER, env=recorder.env)
+
+    await graph.send_text("user_ref:ref-1", "Hi")
+    await graph.send_action("user_ref:ref-1", "typing_on")
+
+    assert [json.loads(body)["recipient"] for _, _, _, body in recorder.requests] == [{"user_ref": "ref-1"}] * 2
 
 
 @pytest.mark.parametrize(

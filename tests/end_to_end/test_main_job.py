@@ -280,3 +280,32 @@ def test_a_customer_who_is_gone_is_undeliverable(stack: Stack, customer: Custome
 
 def test_the_sandbox_signs_with_one_of_several_secrets(stack: Stack) -> None:
     assert stack.environment["META_APP_SECRETS"].split(",")[1] == APP_SECRET
+
+
+def test_words_that_meta_refuses_are_replaced_by_a_handover(stack: Stack, customer: Customer) -> None:
+    before = stack.ledger()
+    stack.meta.refuse_next(100, 2534015, 400)
+
+    customer.writes("Привет!")
+
+    assert since(stack, before) == {"received": 1, "handed_over": 1}
+    assert ["коллега" in text for text in customer.read] == [True]
+    [alert] = stack.telegram.wait_for_messages(1)
+    assert "коллега" in alert["text"]
+
+
+@pytest.mark.timeout(90)
+def test_a_send_that_nobody_can_clear_up_ends_with_a_human(stack: Stack, customer: Customer) -> None:
+    before = stack.ledger()
+    stack.meta.echo = "none"
+    stack.meta.drop_before_next()
+    stack.meta.refuse_next(2, 1545133, 500, times=20, on="reads")
+
+    try:
+        customer.writes("Привет!")
+        assert since(stack, before, seconds=60) == {"received": 1, "handed_over": 1}
+    finally:
+        stack.meta.echo = "after"
+
+    assert ["коллега" in text for text in customer.read] == [True]
+    stack.telegram.wait_for_messages(1)

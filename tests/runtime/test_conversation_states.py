@@ -13,6 +13,7 @@ from bot.conversation import HistoryLine, PartState, PlanMeta
 from bot.debounce import due_at_ms
 from bot.messages import Channel, Contact, CustomerMessage, Deletion, Echo, Edit, MessageKind, Noted
 from bot.outcome import Outcome, SilenceReason
+from runtime.clock import now_ms
 from runtime.conversations import Conversations, Lease, LeaseLost
 from runtime.embedded import EmbeddedValkey
 from runtime.inbox import Inbox
@@ -29,12 +30,12 @@ _numbers = itertools.count()
 
 def message(mid: str | None = None, **more: object) -> CustomerMessage:
     mid = mid or f"mid-{next(_numbers)}"
-    values: dict[str, object] = {"text": "Привет", "at_ms": 1790000000000, **more}
+    values: dict[str, object] = {"text": "Привет", "at_ms": now_ms(), **more}
     return CustomerMessage(CONTACT, MessageKind.MESSAGE, mid, **values)  # type: ignore[arg-type]
 
 
 def echo(mid: str, text: str = "", **more: object) -> Echo:
-    return Echo(CONTACT, mid, 1790000000000, text, **more)  # type: ignore[arg-type]
+    return Echo(CONTACT, mid, now_ms(), text, **more)  # type: ignore[arg-type]
 
 
 async def claim(scripts: Scripts, settings: Settings) -> tuple[Lease, object]:

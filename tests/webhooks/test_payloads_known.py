@@ -2,7 +2,20 @@
 
 import pytest
 
-from bot.messages import Channel, Contact, CustomerMessage, Deletion, Echo, Edit, Event, MessageKind, Noted
+from bot.messages import (
+    Channel,
+    Contact,
+    CustomerAction,
+    CustomerMessage,
+    Deletion,
+    Echo,
+    Edit,
+    Event,
+    MessageKind,
+    Noted,
+    PolicyEnforcement,
+    ThreadControl,
+)
 from bot.outcome import SilenceReason
 from tests.webhooks.support import INSTAGRAM, ON_INSTAGRAM, ON_MESSENGER, PAGE, PAYLOADS, translate_raw
 
@@ -47,20 +60,20 @@ EXPECTED: dict[str, Event] = {
     "I14": direct("aWdf_A014", 12500, "Hi", AD, "[referral: spring]"),
     "I15": direct("aWdf_A015", 12600, "Size?", "[product: 5500000000000001]"),
     "I16": Echo(ON_INSTAGRAM, "aWdf_A016", BASE_MS + 13500, "We answer from 9"),
-    "I17": Echo(ON_INSTAGRAM, "aWdf_A017", BASE_MS + 13600),
+    "I17": Echo(ON_INSTAGRAM, "aWdf_A017", BASE_MS + 13600, notes=('[card: "Card"]',)),
     "I18": CustomerMessage(
         OURSELVES, MessageKind.MESSAGE, "aWdf_A018", BASE_MS + 14500, "test", closed_as=SilenceReason.SELF
     ),
     "I19": Deletion(ON_INSTAGRAM, "aWdf_A001", BASE_MS + 15500),
     "I20": Edit(ON_INSTAGRAM, "aWdf_A001", BASE_MS + 16500, "Is the RED one in stock?", 1),
     "I21": Noted("ghost_edit", INSTAGRAM),
-    "I22a": Noted("reaction", INSTAGRAM),
+    "I22a": CustomerAction(ON_INSTAGRAM, "reaction", BASE_MS + 18500),
     "I22b": Noted("reaction", INSTAGRAM),
     "I23": Noted("read", INSTAGRAM),
     "I24": CustomerMessage(
         ON_INSTAGRAM, MessageKind.POSTBACK, "aWdf_A024", BASE_MS + 20500, "Opening hours", ("[button: HOURS]",)
     ),
-    "I25": Noted("referral", INSTAGRAM),
+    "I25": CustomerAction(ON_INSTAGRAM, "referral", BASE_MS + 21500),
     "I26": direct("aWdf_A026", 22500, "anyone there?", closed_as=SilenceReason.STANDBY),
     "I27": Noted("test_event", "0"),
     "I28": Noted("test_event", "0"),
@@ -69,7 +82,7 @@ EXPECTED: dict[str, Event] = {
     "M01": page("m_B001", 100500, "Hello"),
     "M02": page("m_B002", 101500, "", "[sticker]"),
     "M03a": page("m_B003", 102500, "see https://example.invalid/v", '[link: "A video"]'),
-    "M03b": Echo(ON_MESSENGER, "m_B004", BASE_MS + 102600, "", "555000111222333"),
+    "M03b": Echo(ON_MESSENGER, "m_B004", BASE_MS + 102600, "", "555000111222333", notes=('[link: "Legacy"]',)),
     "M04": page("m_B005", 103500, "", '[shared post: "Post title"]'),
     "M05": page("m_B006", 104500, "", "[location: 50.1, 8.6]"),
     "M06a": page("m_B007", 105500, "", '[product: "Mug"]'),
@@ -78,7 +91,7 @@ EXPECTED: dict[str, Event] = {
     "M08": Echo(ON_MESSENGER, "m_B010", BASE_MS + 107500, "Hi, Maria here", "263902037430900"),
     "M09a": Noted("delivery", PAGE),
     "M09b": Noted("read", PAGE),
-    "M10": Noted("reaction", PAGE),
+    "M10": CustomerAction(ON_MESSENGER, "reaction", BASE_MS + 110500),
     "M11": Edit(ON_MESSENGER, "m_B001", BASE_MS + 111500, "Hello again", 2),
     "M12": CustomerMessage(
         ON_MESSENGER,
@@ -96,15 +109,15 @@ EXPECTED: dict[str, Event] = {
         "Get Started",
         closed_as=SilenceReason.STANDBY,
     ),
-    "M14": Noted("referral", PAGE),
+    "M14": CustomerAction(ON_MESSENGER, "referral", BASE_MS + 114500),
     "M15a": Noted("referral", PAGE),
     "M15b": Noted("lead_summary", PAGE),
-    "M16a": Noted("pass_thread_control", PAGE),
-    "M16b": Noted("take_thread_control", PAGE),
+    "M16a": ThreadControl(ON_MESSENGER, "pass", BASE_MS + 117500, "555000111222333"),
+    "M16b": ThreadControl(ON_MESSENGER, "take", BASE_MS + 117600, "263902037430900"),
     "M16c": Noted("request_thread_control", PAGE),
     "M16d": Noted("app_roles", PAGE),
     "M17": Noted("optin", PAGE),
-    "M18": Noted("policy_enforcement", PAGE),
+    "M18": PolicyEnforcement(Channel.MESSENGER, PAGE, "block", BASE_MS + 119500, "Too many unsolicited messages"),
     "M19a": Noted("account_linking", PAGE),
     "M19b": Noted("response_feedback", PAGE),
     "M19c": Noted("order", PAGE),

@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.messages import Channel, Contact, CustomerMessage, Deletion, Echo, Edit, Event, MessageKind, Noted
+from bot.messages import (
+    Channel,
+    Contact,
+    CustomerAction,
+    CustomerMessage,
+    Deletion,
+    Echo,
+    Edit,
+    Event,
+    MessageKind,
+    Noted,
+    PolicyEnforcement,
+    ThreadControl,
+)
 from bot.outcome import SilenceReason
 from runtime.settings import Account
 from tests.webhooks.support import (
@@ -437,6 +450,32 @@ def test_unknown_kinds_are_noted(fields: dict[str, object]) -> None:
     assert event(instagram(item(**fields))) == Noted("unknown", INSTAGRAM)
 
 
+def test_taking_a_reaction_back_opens_no_window() -> None:
+    assert event(instagram(item(reaction={"mid": "a", "action": "unreact"}))) == Noted("reaction", INSTAGRAM)
+
+
+def test_a_reaction_of_our_own_is_no_action_of_a_customers() -> None:
+    ours = {"sender": {"id": INSTAGRAM}, "recipient": {"id": IGSID}, "reaction": {"mid": "a", "action": "react"}}
+
+    assert event(instagram(ours)) == Noted("reaction", INSTAGRAM)
+
+
+@pytest.mark.parametrize("value", [{}, {"action": 7}, {"action": None}, "block", [], {"action": "BLOCK "}])
+def test_an_odd_policy_enforcement_is_still_one(value: object) -> None:
+    found = event(instagram({"recipient": {"id": INSTAGRAM}, "policy_enforcement": value}))
+
+    assert isinstance(found, PolicyEnforcement)
+    assert found.action in ("", "7", "block")
+
+
+@pytest.mark.parametrize("owner", ["555000111222333", 555000111222333])
+def test_app_ids_are_compared_as_text(owner: object) -> None:
+    found = event(instagram(item(pass_thread_control={"new_owner_app_id": owner})))
+
+    assert isinstance(found, ThreadControl)
+    assert found.owner_app_id == "555000111222333"
+
+
 # Everything at once.
 
 # fmt: off
@@ -445,7 +484,8 @@ KEYS = st.sampled_from([
     "timestamp", "message", "postback", "mid", "text", "attachments", "type", "payload", "url", "title", "is_echo",
     "is_self", "is_deleted", "is_unsupported", "reply_to", "story", "referral", "quick_reply", "message_edit",
     "num_edit", "hop_context", "metadata", "app_id", "user_ref", "coordinates", "lat", "long", "product", "elements",
-    "start_time",
+    "start_time", "reaction", "action", "reason", "policy_enforcement", "pass_thread_control", "take_thread_control",
+    "new_owner_app_id",
 ])
 # fmt: on
 LEAVES = st.one_of(
@@ -467,12 +507,16 @@ def check(found: list[Event]) -> None:
         if isinstance(each, Noted):
             assert isinstance(each.account_id, str)
             continue
+        assert 0 < each.at_ms <= RECEIVED_MS
+        if isinstance(each, PolicyEnforcement):
+            assert each.account_id in {INSTAGRAM, PAGE}
+            continue
         assert each.contact.account_id in {INSTAGRAM, PAGE}
         assert isinstance(each.contact.customer_id, str)
         assert each.contact.customer_id
-        assert isinstance(each.mid, str)
-        assert each.mid
-        assert 0 < each.at_ms <= RECEIVED_MS
+        if not isinstance(each, CustomerAction | ThreadControl):
+            assert isinstance(each.mid, str)
+            assert each.mid
         if isinstance(each, CustomerMessage):
             assert each.text or each.notes
             assert all(note.startswith("[") and note.endswith("]") and note.count("[") == 1 for note in each.notes)

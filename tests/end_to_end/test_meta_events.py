@@ -1,0 +1,199 @@
+"""All kinds of events of Meta's through the whole system: who is answered, who is not, and who hears of it."""
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import httpx
+import redis
+
+from bot.messages import conversation_id
+from sandbox.chat_answers import Answer
+from sandbox.meta_webhooks import WebhookItem, encode, sign
+from sandbox.shop_assistant import TAGS
+from sandbox.stack import APP_SECRET, Stack, new_customer
+from tests.end_to_end.people import Customer, all_closed, since
+from tests.runtime.test_payload_outcomes import ENDS, PAYLOADS, Answered, Silenced
+
+INVENTED_CUSTOMERS = ("9001000000000123", "7000000000000011", "ref-1")
+HOUR = 3600.0
+
+
+def post(stack: Stack, payload: object) -> httpx.Response:
+    body = encode(payload)
+    headers = {"X-Hub-Signature-256": sign(body, APP_SECRET), "Content-Type": "application/json"}
+    return httpx.post(f"{stack.url}/webhooks/meta", content=body, headers=headers, timeout=10, trust_env=False)
+
+
+def as_of_now(value: Any, customer_id: str, now_ms: int) -> Any:
+    """A payload as if it were sent now, by a customer of its own."""
+    if isinstance(value, dict):
+        return {
+            key: type(inner)(now_ms)
+            if key in ("timestamp", "time", "watermark") and not isinstance(inner, dict)
+            else as_of_now(inner, customer_id, now_ms)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [as_of_now(inner, customer_id, now_ms) for inner in value]
+    return customer_id if value in INVENTED_CUSTOMERS else value
+
+
+def test_every_payload_ends_as_it_should(stack: Stack) -> None:
+    before = stack.ledger()
+    names = sorted(name for name in ENDS if name != "M18")  # a block of the account has a test of its own
+    customers = {name: new_customer() for name in names}
+
+    for name in names:
+        payload = json.loads((PAYLOADS / f"{name}.json").read_text(encoding="utf-8"))
+        answer = post(stack, as_of_now(payload, customers[name], int(time.time() * 1000)))
+        assert answer.status_code == 200, name
+
+    answered = {name for name in names if isinstance(ENDS[name], Answered)}
+    silenced = {name for name in names if isinstance(ENDS[name], Silenced)}
+    assert since(stack, before, seconds=60) == {
+        "received": len(answered) + len(silenced),
+        "answered": len(answered),
+        "silenced": len(silenced),
+    }
+    reached = [message["to"].removeprefix("user_ref:") for message in stack.meta.sent]
+    assert sorted(reached) == sorted(customers[name] for name in answered)
+    assert all(request["messages"][-1]["content"].strip() for request in stack.model.requests)
+
+
+def test_a_batch_of_a_thousand_is_taken_at_once_and_answered_in_full(stack: Stack) -> None:
+    before = stack.ledger()
+    people = [Customer(stack, new_customer()) for _ in range(300)]
+    items = [people[number % 300].item(f"Вопрос {number}") for number in range(1000)]
+
+    started = time.monotonic()
+    statuses = asyncio.run(stack.meta.deliver(*items))
+    seconds = time.monotonic() - started
+
+    assert statuses == [200]
+    assert seconds < 5
+    assert since(stack, before, seconds=120) == {"received": 1000, "answered": 1000}
+    assert all(person.read for person in people)
+
+
+def test_seen_and_typing_show_before_the_reply(stack: Stack, customer: Customer) -> None:
+    stack.model.script([Answer(content=f"Да\n{TAGS}", delay_seconds=1)])
+
+    customer.writes("Есть кто?")
+    customer.waits_for(1)
+
+    assert [a["action"] for a in stack.meta.actions if a["to"] == customer.id] == ["mark_seen", "typing_on"]
+
+
+def test_a_reply_that_never_left_is_not_sent_over_a_humans_words(stack: Stack, customer: Customer) -> None:
+    before = stack.ledger()
+    stack.meta.drop_before_next()
+
+    customer.writes("Привет")
+    stack.wait_for(lambda: held_as(stack, customer) == "settling", "the send to be in doubt")
+    customer.sends(stack.meta.human(customer.id, "Здравствуйте, это Мария", account=customer.account))
+    stack.wait_for(lambda: held_as(stack, customer) == "human", "the draft to be dropped", seconds=60)
+    customer.sends(stack.meta.human(customer.id, "Чем помочь?", account=customer.account))
+
+    assert since(stack, before) == {"received": 1, "silenced": 1}
+    assert not customer.read
+
+
+# The window.
+
+
+def test_a_conversation_left_to_people_is_told_of_before_its_window_closes(stack: Stack, customer: Customer) -> None:
+    before = stack.ledger()
+    twenty_three_hours_ago = int((time.time() - 23 * HOUR) * 1000)
+
+    customer.sends(
+        customer.item("Вы тут?", at_ms=twenty_three_hours_ago),
+        stack.meta.human(customer.id, "Минуту", account=customer.account),
+    )
+
+    [alert] = stack.telegram.wait_for_messages(1)
+    assert "закроется" in alert["text"]
+    assert stack.ledger()["open"] == 1
+    customer.sends(stack.meta.human(customer.id, "Да, слушаю", account=customer.account))
+    assert since(stack, before) == {"received": 1, "silenced": 1}
+    assert len(stack.telegram.messages) == 1
+    assert not customer.read
+
+
+def test_a_reaction_keeps_the_window_open(stack: Stack, customer: Customer) -> None:
+    before, two_days_ago = stack.ledger(), int((time.time() - 48 * HOUR) * 1000)
+    reaction = {
+        "sender": {"id": customer.id},
+        "recipient": {"id": customer.account.id},
+        "timestamp": int(time.time() * 1000),
+        "reaction": {"mid": "aWdf_old", "action": "react", "reaction": "love"},
+    }
+
+    customer.sends(customer.item("Привет", at_ms=two_days_ago), WebhookItem(customer.account, reaction))
+    stack.meta.customer_wrote(customer.id)
+
+    customer.waits_for(1)
+    assert since(stack, before) == {"received": 1, "answered": 1}
+
+
+# Accounts.
+
+
+def test_a_blocked_account_sends_nothing_until_it_is_unblocked(stack: Stack, customer: Customer) -> None:
+    before = stack.ledger()
+
+    def enforced(action: str) -> WebhookItem:
+        body = {"recipient": {"id": customer.account.id}, "policy_enforcement": {"action": action, "reason": "spam"}}
+        return WebhookItem(customer.account, {**body, "timestamp": int(time.time() * 1000)})
+
+    customer.sends(enforced("block"))
+    customer.writes("Привет")
+    [alert] = stack.telegram.wait_for_messages(1)
+    stack.wait_for(lambda: held_as(stack, customer) == "parked", "the message to wait for the account")
+    assert "заблокировала" in alert["text"]
+    assert not customer.read
+    assert not stack.model.requests
+
+    customer.sends(enforced("unblock"))
+
+    customer.waits_for(1)
+    assert since(stack, before) == {"received": 1, "answered": 1}
+
+
+def test_an_unknown_account_is_taken_counted_and_told_of_once(stack: Stack) -> None:
+    before = stack.ledger()
+    stranger = {
+        "sender": {"id": new_customer()},
+        "recipient": {"id": "17841499999999999"},
+        "timestamp": int(time.time() * 1000),
+        "message": {"mid": "aWdf_stranger", "text": "?"},
+    }
+    payload = {"object": "instagram", "entry": [{"id": "17841499999999999", "time": 1, "messaging": [stranger] * 3}]}
+
+    assert [post(stack, payload).status_code for _ in range(3)] == [200, 200, 200]
+
+    [alert] = stack.telegram.wait_for_messages(1)
+    assert "17841499999999999" in alert["text"]
+    assert stack.ledger()["received"] == before["received"]
+    assert len(stack.telegram.messages) == 1
+
+
+def test_an_account_near_its_allowance_rests(stack: Stack, customer: Customer) -> None:
+    stack.meta.set_usage(95)
+
+    customer.writes("Привет")
+    customer.waits_for(1)
+
+    store = redis.Redis.from_url(stack.valkey.url, decode_responses=True)
+    with store:
+        key = f"ns:parked:instagram:{customer.account.id}"
+        stack.wait_for(lambda: store.get(key) == "usage", "the account to rest")
+        store.delete(key)
+    all_closed(stack)
+
+
+def held_as(stack: Stack, customer: Customer) -> str:
+    name = conversation_id(customer.account.channel, customer.account.id, customer.id)
+    with redis.Redis.from_url(stack.valkey.url, decode_responses=True) as store:
+        return str(store.hget(f"ns:c:{name}", "hold_reason") or "")

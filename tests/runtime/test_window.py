@@ -1,0 +1,220 @@
+"""The messaging window: what opens it, and that nothing waits past its end unseen."""
+
+import pytest
+
+from bot.conversation import Conversation
+from bot.delivery import MARGIN_MS, WARNING_MS, WINDOW_MS
+from bot.messages import Channel, Contact, CustomerAction, CustomerMessage, Echo, MessageKind, PolicyEnforcement
+from bot.outcome import Deferral, SilenceReason
+from runtime.clock import now_ms
+from runtime.conversations import Conversations, Incident, Lease
+from runtime.inbox import Inbox
+from runtime.pacing import Pacing, Place
+from runtime.parking import Parked, Parking
+from runtime.schedule import Schedule
+from runtime.scripts import Scripts
+from runtime.settings import Account, Settings
+
+pytestmark = pytest.mark.anyio
+
+ACCOUNT = Account(channel=Channel.INSTAGRAM, id="17841400000000042")
+CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
+DAY_AND_MORE_SECONDS = 100_000.0
+TOLD = Incident("told", {"rule": "window_closing", "count": 1})
+
+
+def message(mid: str, at_ms: int, **more: object) -> CustomerMessage:
+    return CustomerMessage(CONTACT, MessageKind.MESSAGE, mid, at_ms, "?", **more)  # type: ignore[arg-type]
+
+
+async def claim(scripts: Scripts, settings: Settings) -> tuple[Lease, Conversation]:
+    await Schedule(scripts).pop_due(limit=10, quota=10)
+    claimed = await Conversations(scripts, settings).claim(CONTACT.conversation_id)
+    assert not isinstance(claimed, str), claimed
+    return claimed
+
+
+async def due_at(scripts: Scripts) -> int:
+    return int(float(await scripts.command("ZSCORE", "ns:due", CONTACT.conversation_id)))
+
+
+@pytest.mark.parametrize("reason", [Deferral.HUMAN, Deferral.HUMANS_FIRST, Deferral.OFF_DUTY, "parked"])
+async def test_who_waits_is_looked_at_before_the_window_closes_and_at_its_end(
+    scripts: Scripts, settings: Settings, reason: str
+) -> None:
+    at_ms = now_ms() - 3_600_000
+    await Inbox(scripts, settings).receive([message("m1", at_ms)])
+    lease, _ = await claim(scripts, settings)
+
+    await lease.hold(DAY_AND_MORE_SECONDS, reason)
+    first = await due_at(scripts)
+    await scripts.command("ZADD", "ns:due", 0, CONTACT.conversation_id)
+    lease, _ = await claim(scripts, settings)
+    await lease.hold(DAY_AND_MORE_SECONDS, reason, window_closing=TOLD)
+    second = await due_at(scripts)
+
+    assert first == at_ms + WINDOW_MS - MARGIN_MS - WARNING_MS
+    assert second == at_ms + WINDOW_MS - MARGIN_MS
+    assert await scripts.command("HKEYS", "ns:alerts") == ["told"]
+
+
+async def test_a_new_message_opens_a_new_window_of_which_managers_may_be_told_again(
+    scripts: Scripts, settings: Settings
+) -> None:
+    inbox, first_at, second_at = Inbox(scripts, settings), now_ms() - 7_200_000, now_ms() - 3_600_000
+    await inbox.receive([message("m1", first_at)])
+    lease, _ = await claim(scripts, settings)
+    await lease.hold(0, Deferral.HUMAN, window_closing=TOLD)
+    await inbox.receive([message("m2", second_at)])
+
+    lease, conversation = await claim(scripts, settings)
+    await lease.hold(DAY_AND_MORE_SECONDS, Deferral.HUMAN)
+
+    assert conversation.window_told_ms == first_at
+    assert await due_at(scripts) == second_at + WINDOW_MS - MARGIN_MS - WARNING_MS
+
+
+async def test_a_short_wait_is_not_touched(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([message("m1", now_ms())])
+    lease, _ = await claim(scripts, settings)
+
+    await lease.hold(60, Deferral.HUMAN)
+
+    assert abs(await due_at(scripts) - now_ms() - 60_000) < 5_000
+
+
+async def test_a_takeover_of_a_closed_window_is_due_at_once(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([message("m1", now_ms() - 2 * WINDOW_MS), Echo(CONTACT, "h1", now_ms())])
+
+    assert (await Schedule(scripts).pop_due(limit=10, quota=10)).conversation_ids == (CONTACT.conversation_id,)
+
+
+@pytest.mark.parametrize("kind", ["reaction", "referral"])
+async def test_a_reaction_or_a_link_opens_the_window_and_an_older_one_does_not_shut_it(
+    scripts: Scripts, settings: Settings, kind: str
+) -> None:
+    inbox, at_ms = Inbox(scripts, settings), now_ms() - 1000
+    await inbox.receive([message("m1", at_ms - WINDOW_MS)])
+
+    await inbox.receive([CustomerAction(CONTACT, kind, at_ms), CustomerAction(CONTACT, kind, at_ms - 5000)])
+
+    _, conversation = await claim(scripts, settings)
+    assert conversation.last_action_at_ms == at_ms
+
+
+async def test_an_action_of_somebody_who_never_wrote_is_only_counted(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([CustomerAction(CONTACT, "referral", now_ms())])
+
+    assert await scripts.command("EXISTS", f"ns:c:{CONTACT.conversation_id}") == 0
+    assert await scripts.command("HGET", "ns:events", "referral") == "1"
+
+
+async def test_a_test_from_the_dashboard_opens_no_window(scripts: Scripts, settings: Settings) -> None:
+    at_ms = now_ms() - 5000
+    await Inbox(scripts, settings).receive(
+        [message("m1", at_ms), message("m2", at_ms + 4000, closed_as=SilenceReason.TEST_EVENT)]
+    )
+
+    _, conversation = await claim(scripts, settings)
+    assert conversation.acted_at_ms == at_ms
+
+
+# Accounts that must not send.
+
+
+def policy(action: str, at_ms: int = 1) -> PolicyEnforcement:
+    return PolicyEnforcement(Channel.INSTAGRAM, ACCOUNT.id, action, at_ms, "Too many")
+
+
+async def test_a_block_parks_the_account_until_it_is_lifted(scripts: Scripts, settings: Settings) -> None:
+    inbox, parking = Inbox(scripts, settings), Parking(scripts)
+    await inbox.receive([policy("block"), message("m1", now_ms())])
+    parked = await parking.look(ACCOUNT)
+    assert parked is not None
+    assert parked.reason == "policy_block"
+    lease, _ = await claim(scripts, settings)
+    await lease.hold(3600, "parked")
+
+    await inbox.receive([policy("unblock", 2)])
+
+    assert await parking.look(ACCOUNT) is None
+    assert (await Schedule(scripts).pop_due(limit=1, quota=1)).conversation_ids == (CONTACT.conversation_id,)
+    assert await scripts.command("HKEYS", "ns:alerts") == [f"account:instagram:{ACCOUNT.id}:policy_block"]
+
+
+async def test_a_block_that_comes_again_late_does_not_block_again(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([policy("block"), policy("unblock", 2), policy("block")])
+
+    assert await Parking(scripts).look(ACCOUNT) is None
+
+
+async def test_an_unblock_does_not_mend_a_token(scripts: Scripts, settings: Settings) -> None:
+    await Parking(scripts).park(ACCOUNT, "token", 60)
+
+    await Inbox(scripts, settings).receive([policy("unblock")])
+
+    parked = await Parking(scripts).look(ACCOUNT)
+    assert parked is not None
+    assert parked.reason == "token"
+
+
+async def test_a_warning_is_told_and_parks_nothing(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([policy("warning")])
+
+    assert await Parking(scripts).look(ACCOUNT) is None
+    assert await scripts.command("HKEYS", "ns:alerts") == [f"account:instagram:{ACCOUNT.id}:policy_warning"]
+
+
+async def test_a_gentle_rest_does_not_shorten_another(scripts: Scripts) -> None:
+    parking = Parking(scripts)
+    await parking.park(ACCOUNT, "token", 60)
+
+    await parking.park(ACCOUNT, "usage", 1, unless_parked=True)
+
+    parked = await parking.look(ACCOUNT)
+    assert parked is not None
+    assert parked.reason == "token"
+
+
+# Pacing.
+
+
+async def test_reading_back_keeps_to_two_calls_a_second(scripts: Scripts) -> None:
+    pacing = Pacing(scripts)
+
+    places = [await pacing.take(ACCOUNT, "read", patience_seconds=60) for _ in range(4)]
+
+    waits = [place.seconds for place in places if isinstance(place, Place)]
+    assert waits[0] == 0
+    for number, wait in enumerate(waits):
+        assert 0.5 * number - 0.4 <= wait <= 0.5 * number
+
+
+async def test_all_workers_stand_in_one_line_and_accounts_in_their_own(scripts: Scripts) -> None:
+    other = Account(channel=Channel.MESSENGER, id=ACCOUNT.id)
+    places = [await Pacing(scripts).take(ACCOUNT, "send", patience_seconds=60) for _ in range(200)]
+
+    elsewhere = await Pacing(scripts).take(other, "send", patience_seconds=0)
+
+    assert isinstance(places[-1], Place)
+    assert 1.0 < places[-1].seconds <= 200 / 90
+    assert elsewhere == Place(0.0, True)
+
+
+async def test_whoever_will_not_wait_takes_no_place(scripts: Scripts) -> None:
+    pacing = Pacing(scripts)
+    await pacing.take(ACCOUNT, "read", patience_seconds=0)
+
+    refused = [await pacing.take(ACCOUNT, "read", patience_seconds=0) for _ in range(5)]
+
+    assert all(isinstance(place, Place) and not place.taken and place.seconds <= 0.5 for place in refused)
+
+
+async def test_a_parked_account_has_no_line(scripts: Scripts) -> None:
+    await Parking(scripts).park(ACCOUNT, "token", 60)
+
+    place = await Pacing(scripts).take(ACCOUNT, "send", patience_seconds=0)
+
+    assert isinstance(place, Parked)
+    assert place.reason == "token"
+    assert 50 < place.seconds_left <= 60

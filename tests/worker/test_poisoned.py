@@ -1,0 +1,102 @@
+"""A conversation whose turns fail in our own code ends with a human, and does not stop the others."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+
+import pytest
+
+from bot.messages import Contact, CustomerMessage, MessageKind
+from runtime.embedded import EmbeddedValkey
+from runtime.inbox import Inbox
+from runtime.ledger import Ledger
+from runtime.redis import connect
+from runtime.schedule import Schedule
+from runtime.scripts import Scripts
+from runtime.settings import Account, Config, Debounce, Environment, Settings
+from sandbox.meta import MetaSandbox
+from sandbox.model import ModelStandIn
+from sandbox.server import SandboxServer
+from worker.house import House, build_house, load_texts
+from worker.turn import take_turn
+
+pytestmark = pytest.mark.anyio
+ACCOUNT = Account(channel="instagram", id="17841400000000042", page_id="104400000000001", token="an-invented-token")
+CONTACT = Contact(ACCOUNT.channel, ACCOUNT.id, "9001000000000123")
+
+
+@pytest.fixture(scope="module")
+def valkey() -> Iterator[EmbeddedValkey]:
+    with EmbeddedValkey() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def meta() -> Iterator[tuple[MetaSandbox, SandboxServer]]:
+    meta = MetaSandbox([ACCOUNT])
+    with SandboxServer(meta.app) as server:
+        yield meta, server
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[SandboxServer]:
+    with ModelStandIn().serve() as server:
+        yield server
+
+
+@pytest.fixture
+async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
+    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
+    await client.flushall()
+    yield Scripts(client)
+    await client.aclose()
+
+
+@pytest.fixture
+async def house(
+    valkey: EmbeddedValkey, meta: tuple[MetaSandbox, SandboxServer], model: SandboxServer
+) -> AsyncIterator[House]:
+    settings = Settings(
+        env=Environment(redis_url=valkey.url, graph_api_url=meta[1].url, llm_api_url=model.url, llm_api_key="key"),
+        config=Config(accounts=(ACCOUNT,), debounce=Debounce(quiet_seconds=0, max_wait_seconds=0)),
+    )
+    house = await build_house(settings, load_texts(settings))
+    yield house
+    await house.aclose()
+
+
+def broken(house: House) -> House:
+    """The same house without a mind: a bug of ours, whatever it is."""
+    return replace(house, _agents={})
+
+
+async def turn(house: House, scripts: Scripts) -> str:
+    await scripts.command("ZADD", "ns:due", "XX", 1, CONTACT.conversation_id)
+    await Schedule(scripts).pop_due(limit=10, quota=10)
+    return await take_turn(house, CONTACT.conversation_id)
+
+
+async def test_after_three_failed_turns_the_customer_is_told_and_a_human_is_called(
+    house: House, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer]
+) -> None:
+    await Inbox(scripts, house.settings).receive(
+        [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
+    )
+    sick = broken(house)
+
+    words = [await turn(sick, scripts) for _ in range(4)]
+
+    assert words == ["failed: KeyError"] * 3 + ["handed_over (turns_failed)"]
+    assert "коллеге" in meta[0].sent[-1]["text"]
+    assert (await Ledger(scripts).sums()).handed_over == 1
+    [(_, alert)] = await house.outbox.waiting()
+    assert alert["rule"] == "turns_failed"
+
+
+async def test_a_bug_is_forgotten_once_a_turn_succeeds(house: House, scripts: Scripts) -> None:
+    await Inbox(scripts, house.settings).receive(
+        [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
+    )
+    await turn(broken(house), scripts)
+
+    assert (await turn(house, scripts)).startswith("answered")
+    assert await scripts.command("HGET", f"ns:c:{CONTACT.conversation_id}", "failures") is None

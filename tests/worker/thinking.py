@@ -1,0 +1,93 @@
+"""The real agent with the real client against the model's stand-in: what its tests have in common."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+from starlette.responses import Response
+
+from bot.conversation import Conversation, HistoryLine, OpenMessage
+from bot.ladder import Rung, default_ladder
+from bot.messages import Channel, Contact
+from clients.llm import LLMClient
+from runtime import clock
+from runtime.settings import Model
+from runtime.spending import Spending
+from sandbox.chat_answers import Answer, ChatRequest
+from sandbox.model import ModelStandIn
+from sandbox.model_faults import TAGS, Fault
+from sandbox.server import SandboxServer
+from worker.agent import Agent, Budget, Thought
+from worker.knowledge import load_knowledge
+from worker.prompt_files import PromptSet, load_prompts
+from worker.tools import ToolBox, search_tool
+
+ROOT = Path(__file__).resolve().parents[2]
+MAIN, FALLBACK = Model().name, Model().fallback
+RESCUE = "Здравствуйте! Для подарка подойдёт кружка ручной работы, рассказать подробнее?"
+QUESTION = "Здравствуйте! Хочу выбрать кружку в подарок, что посоветуете?"
+
+
+@cache
+def prompts() -> PromptSet:
+    return load_prompts(ROOT / "prompts", "ru")
+
+
+@cache
+def toolbox() -> ToolBox:
+    return ToolBox([search_tool(load_knowledge(ROOT / "knowledge"))])
+
+
+def asked(text: str = QUESTION, *, history: Sequence[HistoryLine] = (), notebook: str = "") -> Conversation:
+    message = OpenMessage("k1", "m_invented_1", 1_000, 1_000, text)
+    contact = Contact(Channel.INSTAGRAM, "17841400000000042", "900000000000001")
+    return Conversation("c0ffee", contact, "1", (message,), tuple(history), None, 3_000, notebook=notebook)
+
+
+def good(text: str = RESCUE) -> Answer:
+    return Answer(content=f"{text}\n{TAGS}")
+
+
+def whole(fault: Fault) -> Callable[[ChatRequest], Response]:
+    """The same fault from a server that does not stream, whatever it was asked for."""
+    return lambda request: fault.respond(replace(request, body={**request.body, "stream": False}))
+
+
+class Bench:
+    def __init__(self, http: httpx.AsyncClient, model: ModelStandIn, server: SandboxServer) -> None:
+        self.http = http
+        self.url = server.url
+        self.model = model
+
+    async def think(
+        self,
+        conversation: Conversation | None = None,
+        *,
+        seconds: float = 8,
+        ladder: Sequence[Rung] | None = None,
+        spending: Spending | None = None,
+        on_found: Callable[[str], None] = lambda _: None,
+        **settings: Any,
+    ) -> Thought:
+        """One turn's thinking with `[model]` as given."""
+        model = Model(**settings)
+        agent = Agent(
+            LLMClient(self.http, base_url=self.url, api_key="sk-invented-key"),
+            model=model,
+            ladder=ladder
+            or default_ladder(
+                main=model.name, fallback=model.fallback, max_kicks=model.max_kicks, salvage=model.salvage
+            ),
+            prompts=prompts(),
+            tools=toolbox(),
+            clock=clock.monotonic,
+            spending=spending,
+        )
+        system = prompts().system(
+            stage="NEW", now_local="Monday morning", business_name="Demo Studio", timezone="Europe/Moscow"
+        )
+        budget = Budget(seconds, clock.monotonic() + seconds)
+        return await agent.think(conversation or asked(), system=system, budget=budget, on_found=on_found)

@@ -22,10 +22,10 @@ from runtime.inbox import open_inbox
 from runtime.redis import connect
 from runtime.settings import Settings, load_settings
 from webhooks.accounts import Accounts
-from webhooks.body import read_body
+from webhooks.body import Room, read_body
 from webhooks.patience import Patience
 from webhooks.payloads import parse_body
-from webhooks.signature import is_signed
+from webhooks.signature import is_signed, parse_signature
 from webhooks.translate import translate
 from worker.agent import Budget
 
@@ -59,6 +59,7 @@ class Receiver:
         self._accounts = Accounts(settings.config.accounts)
         self._secrets = [secret.encode() for secret in settings.env.app_secrets]
         self._patience = Patience(10)
+        self._room = Room(1 << 26)
         self._stack = AsyncExitStack()
         self._running: set[asyncio.Task[None]] = set()
 
@@ -67,8 +68,12 @@ class Receiver:
             await self._live(receive, send)
             return
         headers = dict(scope["headers"])
-        body = await read_body(receive, headers, limit_bytes=1 << 23, patience=self._patience)
-        if not is_signed(body, headers.get(b"x-hub-signature-256"), self._secrets):
+        body, held = await read_body(
+            receive, headers, limit_bytes=1 << 23, patience=self._patience, room=self._room
+        )
+        self._room.give_back(held)
+        digest = parse_signature(headers.get(b"x-hub-signature-256"))
+        if digest is None or not is_signed(body, digest, self._secrets):
             status = 403
         else:
             status = 200

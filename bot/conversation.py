@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from bot.messages import Contact
+from bot.messages import Contact, Media
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class OpenMessage:
     text: str = ""
     notes: tuple[str, ...] = ()
     needs_text: bool = False
+    media: tuple[Media, ...] = ()
 
     @property
     def for_model(self) -> str:
@@ -66,6 +67,7 @@ class PlanMeta:
     discloses: bool = False
     calls_human: bool = False
     opts_out: bool = False
+    after_unknown: bool = False
     notebook: str = ""  # what the next turn may go on from; "" drops what there was
 
 

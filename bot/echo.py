@@ -10,6 +10,8 @@ _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}]+")
 _RUN_WORDS = 12
 _RUN_CHARS = 80
 _KICK_WORDS = 6
+_PARROT_QUESTION_WORDS = 3
+_PARROT_WORDS = 9
 
 
 def echoes_prompt(reply: str, system_prompt: str, quotable: str = "") -> bool:
@@ -24,6 +26,13 @@ def echoes_kick(reply: str, kick: str, customer_text: str = "") -> bool:
     """A run of six words of the nudge that the customer did not write."""
     own = _runs(kick, _KICK_WORDS, _RUN_CHARS) - _runs(customer_text, _KICK_WORDS, _RUN_CHARS)
     return not own.isdisjoint(_runs(reply, _KICK_WORDS, _RUN_CHARS))
+
+
+def parrots(reply: str, customer_text: str) -> bool:
+    """The customer's own words and nothing else. Short ones and good wishes may be given back: "С Новым годом!"."""
+    words = _WORD.findall(reply.casefold())
+    least = _PARROT_QUESTION_WORDS if "?" in customer_text or "؟" in customer_text else _PARROT_WORDS
+    return len(words) >= least and words == _WORD.findall(customer_text.casefold())
 
 
 @lru_cache(maxsize=64)

@@ -118,7 +118,26 @@ _PLAN = regex.compile(
 
 def is_monologue(text: str) -> bool:
     """Thoughts about the customer, in the third person or as a plan, where words to the customer should be."""
-    return _OPENING_THOUGHT.search(text[:400]) is not None or _PLAN.search(text[:1500]) is not None
+    if _OPENING_THOUGHT.search(text[:400]) or _PLAN.search(text[:1500]):
+        return True
+    return _NOTE_INSIDE.search(text) is not None
+
+
+_NOTE_INSIDE = regex.compile(
+    r"^[\s\[(*_]{0,4}(?:(?:внутренн|служебн)\w{2,3} (?:заметк|примечани|комментари|пометк)\w{1,2}"
+    r"|(?:заметка|примечание|пометка) (?:для )?(?:себя|менеджер\w|коллег\w{0,2}|оператор\w|команд\w)"
+    r"|internal (?:note|comment)|note to (?:self|(?:the )?(?:manager|team|staff)))\s?[:\])–—-]",
+    regex.IGNORECASE | regex.MULTILINE,
+)
+_CUSTOMERS_LINE = regex.compile(
+    r"^\W{0,4}(?:клиент|покупатель|пользователь|клієнт|customer|user|client|human)\W{0,3}:", regex.I | regex.M
+)
+_OUR_LINE = regex.compile(r"^\W{0,4}(?:ассистент|бот|асистент|assistant|ai|bot)\W{0,3}:", regex.I | regex.M)
+
+
+def plays_both_sides(text: str) -> bool:
+    """A conversation that was written on, the customer's part included."""
+    return _CUSTOMERS_LINE.search(text) is not None and _OUR_LINE.search(text) is not None
 
 
 _ABOUT_THE_NUDGE = regex.compile(

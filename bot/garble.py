@@ -18,6 +18,18 @@ _MOJIBAKE = regex.compile(
     r"(?:[ÐÑ][\u0080-\u00bf\u0152-\u0192\u02c6\u02dc\u2010-\u203a\u20ac\u2122]){4,}"
     r"|(?:[РС][\u00a0-\u00bf‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•™љ›њќћџ]){5,}"
 )
+_EMOJI = regex.compile(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]")
+_EMOJI_FLOOD = 80
+
+# Whole lines of base64 or hex: large, small and digits mixed, without a space.
+_ENCODED = regex.compile(
+    r"(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*\d)[A-Za-z0-9+/]{60,}={0,2}(?:\n[A-Za-z0-9+/]{4,}={0,2})*|(?:[0-9a-f]{2}){40,}"
+)
+_STACKED_MARK = regex.compile(r"[\u0300-\u036F\u0489\u20D0-\u20DC]")
+_LEAST_TWICE = 32
+_LONGEST_TWICE = 120
+_LEAST_PIECES_TWICE = 3
+
 _WORD = regex.compile(r"[\p{L}\p{N}]+")
 _ENDLESS_WORD = regex.compile(r"(?<![\p{L}/.\-_=&?%#])\p{L}{160,}")
 _MIXED_WORD = regex.compile(r"\b(?=\w{0,30}[A-Za-z]{2})(?=\w{0,30}\p{Cyrillic}{2})[\p{L}]{5,40}\b")
@@ -32,6 +44,8 @@ _SCRIPTS = [
 def is_looping(text: str) -> bool:
     """The same words, syllables or signs over and over."""
     if _SAME_LETTERS.search(text) or _SAME_SYLLABLES.search(text) or _SAME_SIGNS.search(text):
+        return True
+    if _is_emoji_flood(text):
         return True
     words = [word.casefold() for word in _WORD.findall(text)]
     if _repeats_lines(text):
@@ -51,11 +65,33 @@ def is_garbled(text: str) -> bool:
     seen = visible_text(text)
     if seen.count("\ufffd") >= 3 or _MOJIBAKE.search(text) or _ENDLESS_WORD.search(text):
         return True
+    if _ENCODED.fullmatch(text.strip()) or len(_STACKED_MARK.findall(text)) * 2 >= max(len(seen), 20):
+        return True
     if sum(len(pattern.findall(seen)) >= 3 for pattern in _SCRIPTS) >= 4:
         return True
     if len(_MIXED_WORD.findall(text)) * 4 >= max(len(_WORD.findall(text)), 8):
         return True
     return len(seen) >= 80 and sum(map(str.isalnum, seen)) * 5 < len(seen) and not _is_mostly_emoji(seen)
+
+
+def _is_emoji_flood(text: str) -> bool:
+    return len(_EMOJI.findall(text)) >= _EMOJI_FLOOD and sum(map(str.isalnum, text)) * 4 < len(text)
+
+
+def is_said_twice(text: str) -> bool:
+    """Every piece stands there twice in a row, as from a stream whose chunks came twice."""
+    if len(text) < _LEAST_TWICE or len(text) % 2 or sum(map(str.isalpha, text)) < _LEAST_TWICE // 2:
+        return False
+    ends = {0: 0}  # positions up to which all is doubled, with how many pieces that took
+    for start in range(0, len(text), 2):
+        if start not in ends:
+            if not any(end > start for end in ends):
+                return False
+            continue
+        for size in range(1, min(_LONGEST_TWICE, (len(text) - start) // 2) + 1):
+            if text.startswith(text[start : start + size], start + size):
+                ends[start + 2 * size] = max(ends.get(start + 2 * size, 0), ends[start] + 1)
+    return ends.get(len(text), 0) >= _LEAST_PIECES_TWICE
 
 
 def _repeats_lines(text: str) -> bool:
@@ -64,6 +100,4 @@ def _repeats_lines(text: str) -> bool:
 
 
 def _is_mostly_emoji(seen: str) -> bool:
-    return len(regex.findall(r"[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]", seen)) * 2 >= len(
-        seen
-    )
+    return len(_EMOJI.findall(seen)) * 2 >= len(seen)

@@ -35,9 +35,15 @@ _LABEL = regex.compile(
     r"\A[\s*_\[(]{0,6}(?:final answer|(?:reply|response|answer) to (?:the )?(?:customer|user|client)|assistant"
     r"|ассистент"
     r"|финальный ответ|ответ (?:клиенту|покупателю|пользователю)|відповідь клієнту|回复|响应"
-    r"|回答)[*_]{0,3}[:：\])][*_]{0,3}\s*+",
+    r"|回答)[*_]{0,3}[:：\])][*_]{0,3}\s*+"
+    r"|\A\s*(?-i:assistant|ассистент|model)[ \t]*\n+",  # a role of the chat template, on a line of its own
     regex.IGNORECASE,
 )
+
+# Escapes of a string that was encoded once too often; a path such as C:\new has a small Latin letter behind.
+_ESCAPED_LETTER = regex.compile(r"\\u([0-9a-fA-F]{4})")
+_ESCAPED_LINE = regex.compile(r"(?<=[\p{Cyrillic}\p{Arabic}\p{P}\p{So}\uFE0F\d\n])(?:\\r)?\\n(?![a-z])")
+_LEAST_ESCAPES = 3
 
 _LINE_END = regex.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
 _BLANK_LINES = regex.compile(r"\n{3,}")
@@ -82,10 +88,28 @@ def _clean_once(text: str, removed: dict[str, None], thoughts: list[str]) -> str
     if parted.thoughts:
         thoughts.append(parted.thoughts)
     text = note("fence", parted.text, strip_fences(parted.text))
+    text = note("escapes", text, _unescape(text))
     text = note("json_wrapper", text, _unwrap(text))
     text = note("markup", text, strip_markup(text))
     text = note("label", text, _LABEL.sub("", text))
     return str(_BLANK_LINES.sub("\n\n", _LINE_END.sub("", text))).strip()
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    stripped = text.strip()
+    if stripped.startswith('"') and stripped.endswith('"'):
+        try:
+            value, end = _decoder.raw_decode(stripped)
+        except ValueError:
+            value, end = "", 0
+        if isinstance(value, str) and end == len(stripped):
+            return value
+    if len(_ESCAPED_LETTER.findall(text)) >= _LEAST_ESCAPES:
+        letters = _ESCAPED_LETTER.sub(lambda m: chr(int(m[1], 16)), text)
+        text = letters.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return str(_ESCAPED_LINE.sub("\n", text))
 
 
 def _unwrap(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.model_output import CallFault
 from bot.repairs import Repair
-from bot.validation import Verdict
+from bot.verdict import Verdict
 
 MAX_KICKS = 2
 MAX_REPAIRS = 2

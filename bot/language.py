@@ -123,7 +123,10 @@ def _has_strayed(reply: str, customer: str) -> bool:
     strays = {name for name in _EAST_ASIAN if name in _count_scripts(customer)}
     counts = _count_scripts(reply)
     foreign = sum(count for name, count in counts.items() if name in _EAST_ASIAN - strays)
-    return foreign >= 4 and foreign * 20 >= sum(counts.values())
+    if foreign >= 4 and foreign * 20 >= sum(counts.values()):
+        return True
+    # However short: not a letter of an alphabet that the customer writes, or that brands are written in.
+    return bool(counts) and counts.keys().isdisjoint({"latin", "cyrillic", *_count_scripts(customer)})
 
 
 def _count_scripts(text: str) -> dict[str, int]:

@@ -21,6 +21,8 @@ _TOOL_SYNTAX = regex.compile(
     | \bfunctions\.\w{{1,60}}(?::\d|\s?\(|\s?\{{)
     | \bdefault_api\.\w
     | ^\s{{0,4}}tool_(?:code|call|outputs?)\s{{0,4}}$
+    | \[ARGS\]\s?\{{
+    | ^\s{{0,4}}Action\ Input:
     """,
     regex.VERBOSE | regex.IGNORECASE | regex.MULTILINE,
 )
@@ -31,12 +33,21 @@ _JSON_CALL = regex.compile(
     rf"|{_CALL_ARGUMENTS}\s{{0,4}}\{{[^{{}}]{{0,400}}\}}\s{{0,4}},\s{{0,20}}{_CALL_NAME})"
 )
 _CONTROL_TOKEN = regex.compile(rf"<{_BAR}[A-Za-z_▁/][\w▁ \-]{{0,60}}{_BAR}>")
+# Nothing but a call in Python's clothes: [lookup(query="...")].
+_PYTHON_CALL = regex.compile(
+    r"\s*\[?\s?(?:print\()?[A-Za-z_][\w.]{1,60}\(\s?\w{1,40}\s?=\s?[\"'\[{\d][^\n]{0,2000}\)\]?\s*"
+)
 _WRAPPED = regex.compile(r"\A\s*[\[{]\s*[\"'][\w \-]{1,40}[\"']\s*:")
 
 
 def has_tool_syntax(text: str, tool_names: tuple[str, ...] = ()) -> bool:
     """A tool call, or its remains, written out as text; control tokens of chat templates count too."""
-    if _TOOL_SYNTAX.search(text) or _JSON_CALL.search(text) or _CONTROL_TOKEN.search(text):
+    if (
+        _TOOL_SYNTAX.search(text)
+        or _JSON_CALL.search(text)
+        or _CONTROL_TOKEN.search(text)
+        or _PYTHON_CALL.fullmatch(text)
+    ):
         return True
     return any(_mentions_tool(text, name) for name in tool_names)
 
@@ -63,8 +74,10 @@ def is_json_wrapper(text: str) -> bool:
 
 
 _SENTINEL = regex.compile(
-    r"[\s(\[{<*_\"'«]*(?:empty|no[ _\-]?(?:reply|response|answer|output|content)|no response (?:requested|needed"
-    r"|required)"
+    r"[\s(\[{<*_\"'«]*(?:empty|no[ _\-]?(?:reply|response|answer|output|content)|no (?:further |additional )?"
+    r"(?:reply|response|answer|message|action)s? (?:is |are )?(?:requested|needed|required|necessary)"
+    r"|(?:ответ|реакция|сообщение)(?: клиенту| пользователю)? не (?:требуется|нужен|нужна|нужно)|ответа не требуется"
+    r"|відповідь(?: клієнту)? не потрібна|відповіді не потрібно"
     r"|silence|silent|blank|end_?turn|no_?op|heartbeat_ok"
     r"|нет ответа|пусто|пустой ответ|без ответа|молчание|空|无|无回复)"
     r"[\s)\]}>*_\"'».!]*",
@@ -102,6 +115,9 @@ _MACHINE = regex.compile(
     | \A\W{0,4}(?:Sorry,\ )?(?:an?\ )?(?:internal\ |unexpected\ )?error\ (?:has\ )?occurred
     | \A\W{0,4}Something\ went\ wrong\b
     | \A\W{0,4}Error:\ (?:timeout|request|connection|failed|invalid|unexpected|cannot|could\ not|no\ )
+    | \bupstream\ connect\ error\b | \breset\ reason:\ | \bECONN(?:RESET|REFUSED)\b | \bETIMEDOUT\b
+    | \b(?:model|engine|server)\ is\ (?:currently\ |temporarily\ )?(?:overloaded|at\ capacity)\b
+    | \bRequest\ failed\ with\ status\ code\ \d
     | \[object\ Object\] | <!DOCTYPE\ html | <html[\s>]
     """,
     regex.VERBOSE | regex.MULTILINE | regex.IGNORECASE,
@@ -111,6 +127,25 @@ _MACHINE = regex.compile(
 def is_machine_text(text: str) -> bool:
     """A framework's canned phrase, an error message, a stack trace."""
     return _MACHINE.search(text) is not None
+
+
+# What a template leaves where a name or a price belongs. Brackets with other words in them are a shop's own.
+_PLACEHOLDER = regex.compile(
+    r"\{\{\s?[\w .]{2,40}\s?\}\}"
+    r"|(?<![\w$])\{(?:[a-z]{1,20}_)?(?:name|price|date|time|link|url|phone|city|product)\}"
+    r"|\[(?:insert|customer(?:['’]s)?|client(?:['’]s)?|user(?:['’]s)?|company|product) "
+    r"(?:the )?(?:name|price|date|time|link|url|phone|number|address)[^\[\]\n]{0,30}\]"
+    r"|^\[your name\]$"
+    r"|\[(?:имя|ім['’]я) (?:клиент|покупател|пользовател|клієнт)\w{1,3}\]"
+    r"|\[название (?:компании|студии|магазина|товара|продукта)\]|\[(?:укажите|вставьте|введите) \w[^\[\]\n]{1,40}\]"
+    r"|(?:здравствуйте|привет|добрый день|вітаю|hi|hello|dear|hey),? \[(?:имя|ім['’]я|name|first name)\]",
+    regex.IGNORECASE | regex.MULTILINE,
+)
+
+
+def has_placeholder(text: str) -> bool:
+    """A blank of a template that nobody filled in: "[имя клиента]", "{{price}}"."""
+    return _PLACEHOLDER.search(text) is not None
 
 
 _POLICY = regex.compile(

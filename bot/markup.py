@@ -13,6 +13,10 @@ _LINK = regex.compile(
     rf"((?={_URL})[^()\s]{{1,2000}}+(?:\([^()\s]{{0,200}}\)[^()\s]{{0,200}})?)"
     r"(?:[ ]\"[^\"\n]{0,200}\")?\s?\)"
 )
+# An image without words is a tracking pixel or a picture that a direct message does not show.
+_IMAGE = regex.compile(
+    rf"!\[\s{{0,9}}\]\(\s?(?={_URL})[^()\s]{{1,2000}}+(?:[ ]\"[^\"\n]{{0,200}}\")?\s?\)|<(?:img|IMG)\s[^<>]{{1,2000}}>"
+)
 _AUTOLINK = regex.compile(r"<((?:https?://|mailto:|tel:)[^<>\s]{1,2000})>")
 _ANCHOR = regex.compile(
     r"<a\s[^<>]{0,200}?href=[\"']?([^\"'<>\s]{1,2000}+)[\"']?[^<>]{0,200}>([^<>]{0,300})</a>", regex.IGNORECASE
@@ -57,6 +61,7 @@ def strip_fences(text: str) -> str:
 def strip_markup(text: str) -> str:
     """Drop markdown and HTML, keep the words; lists keep their dashes and numbers, links become "text: address"."""
     text = _ANCHOR.sub(lambda m: _plain_link(m[2], m[1]), text)
+    text = _IMAGE.sub("", text)
     text = _LINK.sub(lambda m: _plain_link(m[1], m[2]), text)
     text = _AUTOLINK.sub(lambda m: _bare(m[1]), text)
     text = _ITEM.sub("- ", _BREAK.sub("\n", text))

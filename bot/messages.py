@@ -35,6 +35,23 @@ class MessageKind(StrEnum):
     POSTBACK = "postback"
 
 
+class MediaKind(StrEnum):
+    AUDIO = "audio"
+    IMAGE = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """Something that could be put into words; `note` is the place of its placeholder among the message's notes.
+
+    `url` opens a customer's voice or picture to anybody who has it: it is never logged.
+    """
+
+    kind: MediaKind
+    url: str
+    note: int
+
+
 @dataclass(frozen=True, slots=True)
 class CustomerMessage:
     """Words (or a tap) of a customer; each one must end in exactly one outcome.
@@ -52,6 +69,7 @@ class CustomerMessage:
     notes: tuple[str, ...] = ()
     needs_text: bool = False
     closed_as: SilenceReason | None = None
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

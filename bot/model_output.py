@@ -66,7 +66,11 @@ class CallFault(StrEnum):
 
 
 class ModelCallFailed(Exception):
-    """A call gave no completion; `fault` says why, `status` is the HTTP status or error code where there was one."""
+    """A call gave no completion; `fault` says why, `status` is the HTTP status or error code where there was one.
+
+    `partial_text` and `partial_reasoning` are what had come by then. They stay out of `args`, so that no log and no
+    report that prints the exception holds what a model thought.
+    """
 
     def __init__(
         self,
@@ -76,6 +80,8 @@ class ModelCallFailed(Exception):
         detail: str = "",
         seconds: float = 0.0,
         generation_id: str = "",
+        partial_text: str = "",
+        partial_reasoning: str = "",
     ) -> None:
         super().__init__(fault, status, retry_after_seconds, detail, seconds, generation_id)
         self.fault = fault
@@ -84,3 +90,5 @@ class ModelCallFailed(Exception):
         self.detail = detail
         self.seconds = seconds
         self.generation_id = generation_id
+        self.partial_text = partial_text
+        self.partial_reasoning = partial_reasoning

@@ -26,6 +26,7 @@ _TO_CUSTOMER = regex.compile(
 _FACT = regex.compile(r"https?://\S+|(?<![\w@])\d[\d\s.,]*\d|\d+")
 _STAGE = regex.compile(r"\bstage\b|\bэтап\w{0,2}\s\d|стади[яию]\s\d", regex.IGNORECASE)
 MOST_CHARS = 1000
+MOST_THOUGHT_CHARS = 20_000  # a reply stands at their end
 LEAST_CHARS = 10
 
 
@@ -41,7 +42,7 @@ def salvage_candidate(
     """The reply in the thoughts, or "". `known` is all that was looked up: numbers and links must come from there."""
     if completion.finish_reason != "stop" or not completion.complete or not is_blank(completion.content):
         return ""
-    thought = clean(completion.reasoning).text
+    thought = clean(completion.reasoning[-MOST_THOUGHT_CHARS:]).text
     marked = list(_MARK.finditer(thought))
     if marked:
         candidate = thought[marked[-1].end() :]

@@ -25,7 +25,8 @@ _TOKEN = regex.compile(
 
 # Where the model went on and played the customer's next turn: nothing after this is ours.
 _NEXT_TURN = regex.compile(
-    r"<\|im_start\|>\s?user|<start_of_turn>\s?user|<\uFF5CUser\uFF5C>|<\|start_header_id\|>\s?user"
+    r"(?<=\S\s{0,9})\n[ \t]*(?:\#{2,3}[ ]?)?(?:Human|Instruction)[ ]?:|<\|user\|>"
+    r"|<\|im_start\|>\s?user|<start_of_turn>\s?user|<\uFF5CUser\uFF5C>|<\|start_header_id\|>\s?user"
 )
 
 _CONTROL = regex.compile(

@@ -2,17 +2,24 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
-from bot.echo import echoes_kick, echoes_prompt
-from bot.evasions import announces_a_lookup, is_monologue, without_kick_echo
-from bot.garble import is_garbled, is_looping
+from bot.echo import echoes_kick, echoes_prompt, parrots
+from bot.evasions import announces_a_lookup, is_monologue, plays_both_sides, without_kick_echo
+from bot.garble import is_garbled, is_looping, is_said_twice
 from bot.hygiene import Cleaned, clean
 from bot.language import disagrees
-from bot.leaks import has_tool_syntax, is_json_wrapper, is_machine_text, is_refusal, is_sentinel
+from bot.leaks import (
+    has_placeholder,
+    has_tool_syntax,
+    is_json_wrapper,
+    is_machine_text,
+    is_refusal,
+    is_sentinel,
+)
 from bot.model_output import Completion
 from bot.sentences import trim_to_last_sentence
 from bot.tags import TaggedReply, parse_tags
+from bot.verdict import Verdict
 from bot.visible import is_blank, visible_text
 
 # What a cut reply must still say to be worth sending.
@@ -21,14 +28,11 @@ _LEAST_CUT_CHARS = 40
 # A server that stopped at once writes the end token and little else.
 _NEXT_TO_NO_TOKENS = 3
 
+# More than this nobody reads in a direct message, and far more is no reply at all.
+_MOST_CHARS = 4000
+_MOST_RAW_CHARS = 60_000
+
 _DRAFT_MARKS = ("draft", "черновик", "чернетка", "草稿", "回复：", "response:", "reply:", "ответ:")
-
-
-class Verdict(StrEnum):
-    SUCCESS = "success"
-    RETRY_REQUIRED = "retry_required"  # the same model may do better, asked otherwise
-    FAILED_FALLBACK = "failed_fallback"  # no retry on this model can help
-    EMPTY_NO_TOKENS = "empty_no_tokens"  # nothing was generated at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ def judge(completion: Completion, context: ReplyContext) -> Judgement:
     """
     if completion.finish_reason == "content_filter":
         return Judgement(Verdict.FAILED_FALLBACK, "content_filter")
+    if len(completion.content) > _MOST_RAW_CHARS:
+        return Judgement(Verdict.RETRY_REQUIRED, "too_long", hint="shorter")
     if is_blank(completion.content):
         return _judge_silence(completion, _rule_of_blank(completion.content))
 
@@ -150,7 +156,10 @@ def _leaks(text: str, context: ReplyContext) -> Iterator[Judgement]:
         ("machine_text", Verdict.RETRY_REQUIRED, is_machine_text),
         ("refusal", Verdict.FAILED_FALLBACK, is_refusal),
         ("prompt_echo", Verdict.RETRY_REQUIRED, lambda t: _recites(t, context)),
+        ("parrot", Verdict.RETRY_REQUIRED, lambda t: parrots(t, context.customer_text)),
         ("monologue", Verdict.RETRY_REQUIRED, is_monologue),
+        ("both_sides", Verdict.RETRY_REQUIRED, plays_both_sides),
+        ("placeholder", Verdict.RETRY_REQUIRED, has_placeholder),
         ("loop", Verdict.FAILED_FALLBACK, is_looping),
         ("garbled", Verdict.FAILED_FALLBACK, is_garbled),
     )
@@ -164,6 +173,8 @@ def _recites(text: str, context: ReplyContext) -> bool:
 
 
 def _judge_readable(completion: Completion, reply: TaggedReply, context: ReplyContext) -> Judgement:
+    if is_said_twice(completion.content):  # tags included: they are doubled, too
+        return Judgement(Verdict.FAILED_FALLBACK, "garbled")
     language = disagrees(reply.text, context.customer_text)
     if language is not None:
         return Judgement(Verdict.RETRY_REQUIRED, "wrong_language", reply, hint=f"language:{language}")
@@ -172,6 +183,9 @@ def _judge_readable(completion: Completion, reply: TaggedReply, context: ReplyCo
         if len(visible_text(trimmed.text)) >= _LEAST_CUT_CHARS and not is_blank(trimmed.text):
             return Judgement(Verdict.SUCCESS, "length_cut", trimmed, cut=True)
         return Judgement(Verdict.RETRY_REQUIRED, "length_cut", reply, cut=True, hint="shorter")
+    if len(reply.text) > _MOST_CHARS:
+        trimmed = replace(reply, text=trim_to_last_sentence(reply.text[:_MOST_CHARS]) or reply.text[:_MOST_CHARS])
+        return Judgement(Verdict.SUCCESS, "too_long", trimmed, cut=True)
     if announces_a_lookup(reply.text):
         return Judgement(Verdict.RETRY_REQUIRED, "announced_tool", reply)
     return Judgement(Verdict.SUCCESS, "ok", reply)

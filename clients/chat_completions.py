@@ -7,6 +7,7 @@ The shapes are those met in the wild: content as text, parts, null or absent; th
 import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from itertools import pairwise
 from typing import Any, Final
 
 import orjson
@@ -16,6 +17,15 @@ from clients.tool_call_drafts import ToolCallDrafts
 from clients.usage import read_usage
 
 THINKING_PARTS: Final = ("thinking", "reasoning", "reasoning_content")
+_THOUGHT_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
+# What other houses call "length" and "content_filter"; every other reason stays as it is.
+_FINISH_REASONS: Final[Mapping[str, str]] = dict.fromkeys(
+    ("length", "max_tokens", "max_output_tokens", "max_length", "model_length"), "length"
+) | dict.fromkeys(
+    ("content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii",
+     "image_safety", "guardrail_intervened", "sensitive", "refusal"),
+    "content_filter",
+)  # fmt: skip
 
 
 class Progress(Enum):
@@ -47,6 +57,15 @@ class CompletionDraft:
     def has_text(self) -> bool:
         return any(piece and not piece.isspace() for piece in self._text)
 
+    @property
+    def content(self) -> str:
+        return joined(self._text[-1:] if _grows(self._text) else self._text)
+
+    @property
+    def reasoning(self) -> str:
+        thoughts = (joined(pieces) for pieces in self._thoughts.values())
+        return next(filter(None, thoughts), "") or _text_of_details(self._details)
+
     def add(self, body: Any, *, whole: bool = False) -> Progress:
         """Take the next stream event, or with `whole` the entire body of an answer that was not streamed."""
         body = _unnested(body)
@@ -62,8 +81,7 @@ class CompletionDraft:
         self.has_choices = True
         if error := choice.get("error"):
             self.error = _as_error(error)
-        self.finish_reason = _text_or_none(choice.get("finish_reason")) or self.finish_reason
-        self._native_finish_reason = _text_or_none(choice.get("native_finish_reason")) or self._native_finish_reason
+        self._take_finish(choice)
         if self.finish_reason == "error" and self.error is None:
             self.error = {}
         delta = choice.get("delta")
@@ -71,15 +89,16 @@ class CompletionDraft:
             message = choice.get("message")
             # A last event that repeats the whole message adds nothing to what its deltas said.
             delta = message if whole or not (self._text or self._calls) else None
+            if isinstance(text := choice.get("text"), str) and not isinstance(message, Mapping):
+                delta = {"content": text}  # the older completions call their text so
         return self._take_delta(delta, whole=whole) if isinstance(delta, Mapping) else Progress.DELTA
 
     def completion(
         self, *, complete: bool, seconds: float, first_byte_seconds: float | None, generation_id: str
     ) -> Completion:
         """The answer so far. Without `complete` tool calls are left out: their arguments may be half there."""
-        content = joined(self._text)
+        content, reasoning = self.content, self.reasoning
         thoughts = {name: joined(pieces) for name, pieces in self._thoughts.items()}
-        reasoning = next(filter(None, thoughts.values()), "") or _text_of_details(self._details)
         raw_calls = self._calls.raw() if complete else []
         raw: dict[str, Any] = {"role": "assistant", "content": self._parts if self._parts is not None else content}
         if raw_calls:
@@ -115,8 +134,16 @@ class CompletionDraft:
         if isinstance(usage := body.get("usage"), Mapping):
             self._usage = usage
 
+    def _take_finish(self, choice: Mapping[str, Any]) -> None:
+        said = _text_or_none(choice.get("finish_reason"))
+        if said is not None:
+            self.finish_reason = _FINISH_REASONS.get(said.casefold(), said)
+        native = _text_or_none(choice.get("native_finish_reason")) or said
+        self._native_finish_reason = native or self._native_finish_reason
+
     def _take_delta(self, delta: Mapping[str, Any], *, whole: bool) -> Progress:
         content = delta.get("content")
+        content = [content] if isinstance(content, Mapping) else content
         words = False
         if isinstance(content, str):
             self._text.append(content)
@@ -125,7 +152,7 @@ class CompletionDraft:
             if whole:
                 self._parts = content
             words = self._take_parts(content)
-        for field in ("reasoning_content", "reasoning"):
+        for field in _THOUGHT_FIELDS:
             if isinstance(thought := delta.get(field), str):
                 self._thoughts.setdefault(field, []).append(thought)
         if isinstance(details := delta.get("reasoning_details"), list):
@@ -133,7 +160,10 @@ class CompletionDraft:
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             self._refusal.append(refusal)
             words = True
-        if isinstance(calls := delta.get("tool_calls"), list):
+        calls = delta.get("tool_calls")
+        if not calls and isinstance(call := delta.get("function_call"), Mapping):
+            calls = [{"index": 0, "function": call}]  # as it was called before tools
+        if isinstance(calls, list):
             words = self._calls.add(calls, whole=whole) or words
         return Progress.WORDS if words else Progress.DELTA
 
@@ -153,6 +183,14 @@ class CompletionDraft:
         for detail in details:
             if isinstance(detail, Mapping):
                 _merge_detail(self._details, detail)
+
+
+def _grows(pieces: Sequence[str]) -> bool:
+    """Each piece repeats all before it: some servers send the text so far where only its end belongs."""
+    said = [piece for piece in pieces if piece]
+    if len(said) < 3 or len(said[-1]) < 20:
+        return False
+    return all(later.startswith(earlier) for earlier, later in pairwise(said)) and len(said[-1]) > len(said[0])
 
 
 def parse_json(data: bytes) -> Any:

@@ -197,7 +197,8 @@ class _Call:
         self, fault: CallFault, *, status: int | None = None, retry_after: float | None = None, detail: str = ""
     ) -> ModelCallFailed:
         seconds = self.timer.elapsed(self._loop.time())
-        return ModelCallFailed(fault, status, retry_after, detail, seconds, self.generation_id)
+        text, reasoning = self.draft.content, self.draft.reasoning
+        return ModelCallFailed(fault, status, retry_after, detail, seconds, self.generation_id, text, reasoning)
 
     async def _read_whole(self, head: bytes, chunks: AsyncIterator[bytes]) -> None:
         self._expect_whole()

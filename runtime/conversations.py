@@ -170,6 +170,7 @@ class Lease:
             window_closing.id if window_closing else "",
             orjson.dumps(dict(window_closing.body)).decode() if window_closing else "",
             self.notebook,
+            str(window_closing.body.get("acted_at", "")) if window_closing else "",
         )
         if int(answer) < 0:
             raise LeaseLost("hold")
@@ -234,7 +235,12 @@ def _plan(fields: Mapping[str, str]) -> Plan | None:
         )
         for i in range(int(fields["n"]))
     )
-    return Plan(fields["id"], tuple(fields["keys"].split()), parts, PlanMeta(**orjson.loads(fields["meta"])))
+    return Plan(fields["id"], tuple(fields["keys"].split()), parts, _meta(orjson.loads(fields["meta"])))
+
+
+def _meta(raw: Mapping[str, Any]) -> PlanMeta:
+    """A plan may have been written by a newer version, before a rollback: what it knows beyond us is left out."""
+    return PlanMeta(**{name: raw[name] for name in PlanMeta.__dataclass_fields__ if name in raw})
 
 
 def _pairs(flat: Sequence[str]) -> dict[str, str]:

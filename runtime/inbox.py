@@ -33,6 +33,8 @@ FLOOD_CAP = 200
 # What the parts of a reply carry as Messenger `metadata`, so that their echo can be told apart.
 METADATA_PREFIX = "ns:"
 
+_Argument = str | bytes | int
+
 
 class Inbox:
     """Stores events. POSTs that wait for the same server share one script call, which is what makes a 200 cheap."""
@@ -47,19 +49,20 @@ class Inbox:
             FLOOD_CAP,
             _json(_people(settings)),
         )
-        self._waiting: deque[tuple[list[str], asyncio.Future[None]]] = deque()
+        self._waiting: deque[tuple[list[_Argument], asyncio.Future[None]]] = deque()
         self._storing: set[asyncio.Task[None]] = set()
         self._health = SystemHealth(scripts, settings)
+        self._media = config.media.kinds  # addresses of what nobody reads are not kept
 
     async def receive(self, events: Sequence[Event]) -> None:
         """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged."""
-        arguments: list[str] = []
+        arguments: list[_Argument] = []
         for event in events:
             arguments += self._arguments(event)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((arguments, done))
         # Two calls may be on their way at once: the second gathers what comes while the first runs.
-        if len(self._storing) < 2:
+        if len(self._storing) < int(__import__("os").environ.get("INFL", "2")):
             task = asyncio.create_task(self._store())
             self._storing.add(task)
         await done
@@ -77,7 +80,7 @@ class Inbox:
         while self._waiting and size < 10_000:
             batch.append(self._waiting.popleft())
             size += len(batch[-1][0])
-        arguments: list[str | int] = [*self._limits]
+        arguments: list[_Argument] = [*self._limits]
         for own, _ in batch:
             arguments += own
         try:
@@ -91,7 +94,7 @@ class Inbox:
                 if not done.done():
                     done.set_result(None)
 
-    def _arguments(self, event: Event) -> list[str]:
+    def _arguments(self, event: Event) -> list[_Argument]:
         """Eleven strings an event, as receive.lua reads them."""
         match event:
             case Noted():
@@ -106,7 +109,7 @@ class Inbox:
             case CustomerMessage():
                 key = key_of(event.kind.value, event.mid)
                 reason = event.closed_as.value if event.closed_as else ""
-                return ["m", *who, key, at, reason, key_of("deletion", event.mid), "", _entry(event)]
+                return ["m", *who, key, at, reason, key_of("deletion", event.mid), "", _entry(event, self._media)]
             case Echo():
                 ours = "1" if self._app_id and event.app_id == self._app_id else ""
                 metadata = event.metadata or ""
@@ -164,7 +167,7 @@ def open_inbox(settings: Settings, *, role: str) -> Inbox:
     return Inbox(Scripts(client), settings)
 
 
-def _entry(message: CustomerMessage) -> str:
+def _entry(message: CustomerMessage, media_kinds: frozenset[str]) -> bytes:
     """What the turn will read; empty fields are left out, since Lua knows no empty list."""
     body: dict[str, Any] = {"mid": message.mid, "kind": message.kind.value, "at": message.at_ms}
     if message.text:
@@ -173,6 +176,8 @@ def _entry(message: CustomerMessage) -> str:
         body["notes"] = list(message.notes)
     if message.needs_text:
         body["needs_text"] = True
+    if media := [[m.kind.value, m.url, m.note] for m in message.media if m.kind.value in media_kinds]:
+        body["media"] = media
     return _json(body)
 
 
@@ -186,7 +191,7 @@ def _people(settings: Settings) -> dict[str, list[int]]:
     }
 
 
-def _told_once(event: Noted) -> tuple[str, str]:
+def _told_once(event: Noted) -> tuple[str, str | bytes]:
     """The id and body of the alert about an account that is not configured; nothing for all other kinds."""
     if event.kind != "unknown_account" or not event.account_id:
         return "", ""
@@ -194,11 +199,11 @@ def _told_once(event: Noted) -> tuple[str, str]:
     return f"system:unknown_account:{event.account_id[:40]}", _json(body)
 
 
-def _policy(event: PolicyEnforcement) -> list[str]:
+def _policy(event: PolicyEnforcement) -> list[_Argument]:
     """Meta's warning or block of an account; an unblock lifts the block and is not told."""
     channel, account_id = event.channel.value, event.account_id
     key = key_of("policy_enforcement", f"{channel} {account_id} {event.action} {event.at_ms}")
-    alert = ""
+    alert: str | bytes = ""
     if event.action in ("block", "warning"):
         alert = _json(
             {
@@ -215,8 +220,9 @@ def _policy(event: PolicyEnforcement) -> list[str]:
     return ["p", "", channel, account_id, "", key, str(event.at_ms), event.action, longest, "", alert]
 
 
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()
+def _json(value: object) -> bytes:
+    """Bytes, since making it text only for it to be made bytes again is a good part of what an event costs."""
+    return orjson.dumps(value)
 
 
 def _ms(seconds: float) -> int:

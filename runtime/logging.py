@@ -5,9 +5,8 @@ import logging.config
 import sys
 from typing import Any
 
-import structlog
-
 from runtime.masking import mask
+from runtime.plain_structlog import structlog
 from runtime.settings import Settings
 
 
@@ -15,7 +14,9 @@ def configure_logging(process: str, settings: Settings, *, level: str = "INFO") 
     """Route structlog and the standard library through one formatter, once per process."""
     production = settings.env.app_env == "production"
     renderer: Any = (
-        structlog.processors.JSONRenderer(ensure_ascii=False) if production else structlog.dev.ConsoleRenderer()
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if production
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     )
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
@@ -23,7 +24,7 @@ def configure_logging(process: str, settings: Settings, *, level: str = "INFO") 
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),
-        structlog.processors.format_exc_info if production else _keep,
+        structlog.processors.format_exc_info,  # to text, which is masked: a renderer's own tracebacks would not be
         _mask_values,
     ]
     handler = logging.StreamHandler(sys.stderr)
@@ -56,10 +57,6 @@ def configure_logging(process: str, settings: Settings, *, level: str = "INFO") 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     logger: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(name)
     return logger
-
-
-def _keep(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return event
 
 
 def _mask_values(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import dataclass
 
-from runtime.redis import store_error
 from runtime.scripts import Scripts
 
 REDO_SECONDS = 8.0  # a poke that was lost costs this much
 ALERT_REDO_SECONDS = 60.0
+WAKE_CALL_SECONDS = 5.0  # shorter than the client's patience with a silent server
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +20,36 @@ class Due:
 class Schedule:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
+        self._woken: asyncio.Task[object] | None = None
 
-    async def pop_due(self, *, limit: int, quota: int) -> Due:
+    async def pop_due(self, *, limit: int, quota: int, alert_limit: int = 50) -> Due:
         """Hand out what is due; at most `quota` conversations are handed out and not yet claimed at any moment."""
         now, upcoming, ids, alerts = await self._scripts.run(
-            "pop_due", limit, round(REDO_SECONDS * 1000), quota, round(ALERT_REDO_SECONDS * 1000)
+            "pop_due", limit, round(REDO_SECONDS * 1000), quota, round(ALERT_REDO_SECONDS * 1000), alert_limit
         )
         wait = max(float(upcoming) - float(now), 0.0) / 1000 if float(upcoming) else None
         return Due(tuple(ids), tuple(alerts), wait)
 
     async def wait(self, seconds: float) -> None:
-        """Sleep, unless a deadline earlier than all that was known comes in."""
-        try:
-            async with asyncio.timeout(seconds + 2):
-                await self._scripts.command("BLPOP", "ns:wake", max(round(seconds, 3), 0.01))
-        except TimeoutError as exc:
-            raise store_error(exc) from exc
+        """Sleep, unless a deadline earlier than all that was known comes in.
+
+        The server ends a BLPOP whose own time is over only ten times a second, so the time is kept here, and the call
+        stays on its way from one wait to the next.
+        """
+        if self._woken is None:
+            self._woken = asyncio.create_task(self._scripts.command("BLPOP", "ns:wake", WAKE_CALL_SECONDS))
+            self._woken.add_done_callback(_take_note)  # whoever waits next is told, if anybody does
+        await asyncio.wait({self._woken}, timeout=seconds)
+        if self._woken.done():
+            woken, self._woken = self._woken, None
+            woken.result()
+
+    async def aclose(self) -> None:
+        if self._woken is not None:
+            self._woken.cancel()
+            await asyncio.wait({self._woken})
+
+
+def _take_note(call: asyncio.Task[object]) -> None:
+    if not call.cancelled():
+        call.exception()

@@ -1,7 +1,5 @@
 """The Lua scripts: every change of a conversation is one of these, atomic on the server."""
 
-import asyncio
-from collections.abc import Awaitable
 from importlib import resources
 from typing import Any
 
@@ -26,36 +24,19 @@ class Scripts:
     def __init__(self, client: Redis) -> None:
         self.client = client
         self._loaded: dict[str, Any] = {}
-        self._left_alone: set[asyncio.Future[Any]] = set()
 
-    async def run(self, name: str, *args: str | float) -> Any:
+    async def run(self, name: str, *args: str | bytes | float) -> Any:
         script = self._loaded.get(name)
         if script is None:
             script = self._loaded[name] = self.client.register_script(source(name))
         try:
-            return await self._uncancelled(script(args=args))
+            return await script(args=args)
         except (RedisError, OSError) as exc:
             raise store_error(exc) from exc
 
     async def command(self, *words: str | float) -> Any:
         """One plain command, with the same two failures."""
         try:
-            return await self._uncancelled(self.client.execute_command(*words))  # type: ignore[no-untyped-call]
+            return await self.client.execute_command(*words)  # type: ignore[no-untyped-call]
         except (RedisError, OSError) as exc:
             raise store_error(exc) from exc
-
-    async def settle(self) -> None:
-        """Wait for the calls whose callers were cancelled; before the client is closed under them."""
-        if self._left_alone:
-            await asyncio.wait(self._left_alone)
-
-    async def _uncancelled(self, call: Awaitable[Any]) -> Any:
-        """redis-py swallows a cancellation that meets it at the wrong moment, and whoever was cancelled goes on for
-        ever; so it never sees one. What was sent is carried out either way."""
-        running = asyncio.ensure_future(call)
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            self._left_alone.add(running)
-            running.add_done_callback(self._left_alone.discard)
-            raise

@@ -1,16 +1,15 @@
 """Sentry gets bugs, and nothing of a customer: no bodies, no locals, no tokens."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import sentry_sdk
-from sentry_sdk.scrubber import DEFAULT_DENYLIST, EventScrubber
 
 from bot.errors import NightshiftError
 from runtime.masking import mask
 from runtime.settings import Settings
 
-_DENYLIST = [*DEFAULT_DENYLIST, "access_token", "client_secret", "appsecret_proof", "signed_request", "text", "message"]
+_DENYLIST = ["access_token", "client_secret", "appsecret_proof", "signed_request", "text", "message"]
+OUR_SPANS = "gen_ai."
+TRACED_TASK = "answer"  # as runtime.queue names it; importing that would cost the receiver all of Celery
 
 
 def init_sentry(process: str, settings: Settings) -> bool:
@@ -18,21 +17,43 @@ def init_sentry(process: str, settings: Settings) -> bool:
     dsn = settings.env.sentry_dsn.get_secret_value()
     if not dsn:
         return False
+    # 4 MB that a process without it need not carry.
+    import sentry_sdk  # noqa: PLC0415
+    from sentry_sdk.scrubber import DEFAULT_DENYLIST, EventScrubber  # noqa: PLC0415
+
     sentry_sdk.init(
         dsn=dsn,
         environment=settings.env.app_env,
         send_default_pii=False,
         include_local_variables=False,
         max_request_body_size="never",
-        event_scrubber=EventScrubber(denylist=_DENYLIST, recursive=True),
+        event_scrubber=EventScrubber(denylist=[*DEFAULT_DENYLIST, *_DENYLIST], recursive=True),
         before_send=_before_send,
-        before_send_transaction=_before_send,
+        before_send_transaction=_before_send_transaction,
         before_breadcrumb=_masked,
-        traces_sample_rate=0.0,
+        traces_sampler=turn_sampler(settings.config.telemetry.traces_sample_rate),
+        trace_propagation_targets=[],  # what Meta, the model and Telegram are asked carries nothing of ours
+        stream_gen_ai_spans=False,  # streamed ones leave past before_send_transaction
         shutdown_timeout=5,
     )
     sentry_sdk.set_tag("process", process)
     return True
+
+
+def turn_sampler(rate: float) -> Callable[[Mapping[str, Any]], float]:
+    """Only customers' turns are traced: loops that poll would drown them."""
+
+    def sample(context: Mapping[str, Any]) -> float:
+        job = context.get("celery_job") or {}
+        return rate if job.get("task") == TRACED_TASK else 0.0
+
+    return sample
+
+
+def _before_send_transaction(event: Any, hint: Mapping[str, Any]) -> Any:
+    """The spans of our own making and no others: those of libraries hold addresses and keys."""
+    spans = [span for span in event.get("spans", ()) if str(span.get("op", "")).startswith(OUR_SPANS)]
+    return _masked({**event, "spans": spans, "breadcrumbs": {"values": []}}, hint)
 
 
 def _before_send(event: Any, hint: Mapping[str, Any]) -> Any:

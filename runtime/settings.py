@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -166,6 +167,33 @@ class Alerts(Section):
         return value
 
 
+class MediaSettings(Section):
+    """Who puts voice messages and pictures into words: `module:factory`, see worker/media.py; empty for nobody."""
+
+    transcriber: str = ""
+    captioner: str = ""
+    seconds: float = Field(15, gt=0)
+
+    @field_validator("transcriber", "captioner")
+    @classmethod
+    def import_path(cls, value: str) -> str:
+        path = "" if value.strip().lower() == "none" else value.strip()
+        if path and not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path):
+            raise ValueError(f"{value!r} is no import path; write it like package.module:factory")
+        return path
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of media that somebody can read."""
+        return frozenset(kind for kind, path in (("audio", self.transcriber), ("image", self.captioner)) if path)
+
+
+class TelemetrySettings(Section):
+    """`traces_sample_rate`: the share of turns whose spans, names and figures alone, go to Sentry; needs a DSN."""
+
+    traces_sample_rate: float = Field(0, ge=0, le=1)
+
+
 class Config(Section):
     business: Business = Business()
     accounts: tuple[Account, ...] = ()
@@ -176,6 +204,8 @@ class Config(Section):
     turn: Turn = Turn()
     leads: Leads = Leads()
     alerts: Alerts = Alerts()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    media: MediaSettings = MediaSettings()
 
     @model_validator(mode="after")
     def ladder_ends_in_the_stub(self) -> "Config":

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from sandbox.chat_answers import Answer, ChatRequest, refused
 from sandbox.chat_rules import Refused, refusal_of
 from sandbox.model_faults import FAULTS, Fault
+from sandbox.model_habits import HABITS
 from sandbox.server import SandboxServer, serve
 from sandbox.shop_assistant import DEMO_TEXTS, ShopAssistant
 
@@ -177,7 +178,12 @@ class ModelStandIn:
 
     async def _state(self, _: Request) -> Response:
         with self._lock:
-            state = {"requests": list(self.requests), "unused": len(self._script), "faults": sorted(FAULTS)}
+            state = {
+                "requests": list(self.requests),
+                "unused": len(self._script),
+                "faults": sorted(FAULTS),
+                "habits": sorted(HABITS),
+            }
         return Response(orjson.dumps(state), media_type="application/json")
 
 
@@ -186,9 +192,10 @@ def _item(raw: Any) -> Script:
     if isinstance(raw, str):
         return raw
     if isinstance(raw, Mapping) and "fault" in raw:
-        if raw["fault"] not in FAULTS:
+        found = FAULTS.get(raw["fault"]) or HABITS.get(raw["fault"])
+        if found is None:
             raise ValueError(f"no fault is named {raw['fault']!r}")
-        return FAULTS[raw["fault"]]
+        return found
     if isinstance(raw, Mapping) and raw.keys() <= {field.name for field in fields(Answer)}:
         return Answer(**raw)
     raise ValueError("an item is a text, a fault or the fields of an answer")

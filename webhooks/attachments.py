@@ -7,10 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from bot.messages import Media, MediaKind
 from webhooks.payloads import as_caption, as_id, as_list, as_mapping, as_text
 
 UNSUPPORTED = "[unsupported message]"
 _NOTES_LIMIT = 10
+_MEDIA_LIMIT = 5
+_URL_LIMIT = 2000
+_MEDIA = {"audio": MediaKind.AUDIO, "image": MediaKind.IMAGE}
 
 _PLAIN = {
     "image": "photo",
@@ -37,16 +41,21 @@ _VAGUE = frozenset({"share", "image", "fallback", "media"})
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """`notes` for what a model can make something of; `unreadable` when something was there that nobody can read."""
+    """`notes` for what a model can make something of; `unreadable` when something was there that nobody can read.
+
+    `media` are those of the notes whose things could be put into words, if a transcriber or captioner is at hand.
+    """
 
     notes: tuple[str, ...] = ()
     unreadable: bool = False
+    media: tuple[Media, ...] = ()
 
 
 def describe_attachments(attachments: object) -> Attached:
     """One note for each attachment; the same URL under two types is one attachment. `type` is an open set."""
     notes: list[str] = []
     by_url: dict[str, int] = {}
+    kinds: dict[str, str] = {}
     unreadable = False
     for raw in as_list(attachments):
         attachment = as_mapping(raw)
@@ -60,13 +69,20 @@ def describe_attachments(attachments: object) -> Attached:
         if url and url in by_url:
             if kind not in _VAGUE:
                 notes[by_url[url]] = note
+                kinds[url] = kind
             continue
         if url:
             by_url[url] = len(notes)
+            kinds[url] = kind
         notes.append(note)
     if len(notes) > _NOTES_LIMIT:
         notes[_NOTES_LIMIT:] = [f"[{len(notes) - _NOTES_LIMIT} more attachments]"]
-    return Attached(tuple(notes), unreadable)
+    media = [
+        Media(_MEDIA[kinds[url]], url, place)
+        for url, place in by_url.items()
+        if kinds[url] in _MEDIA and place < _NOTES_LIMIT and len(url) <= _URL_LIMIT
+    ]
+    return Attached(tuple(notes), unreadable, tuple(media[:_MEDIA_LIMIT]))
 
 
 def _describe(kind: str, attachment: Mapping[str, Any], payload: Mapping[str, Any], url: str) -> str:

@@ -1,12 +1,9 @@
 """The sign of life to somebody outside: when everything here is dead, it is its absence that rings."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import sentry_sdk
-from sentry_sdk.crons import capture_checkin
-from sentry_sdk.crons.consts import MonitorStatus
 
 from runtime.clock import monotonic
 from runtime.logging import get_logger
@@ -37,13 +34,13 @@ class CheckIn:
         self,
         settings: Settings,
         *,
-        capture: Callable[..., Any] = capture_checkin,
-        sentry_is_on: Callable[[], bool] = lambda: sentry_sdk.get_client().is_active(),
+        capture: Callable[..., Any] | None = None,
+        sentry_is_on: Callable[[], bool] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._url = settings.config.alerts.heartbeat_url
-        self._capture = capture
-        self._sentry_is_on = sentry_is_on
+        self._capture = capture or _capture
+        self._sentry_is_on = sentry_is_on or _sentry_is_on
         self._clock = clock
         self._next = float("-inf")
         self._failed = False
@@ -55,8 +52,7 @@ class CheckIn:
             return
         self._next = now + PERIOD_SECONDS
         if self._sentry_is_on():
-            status = MonitorStatus.OK if ok else MonitorStatus.ERROR
-            self._capture(monitor_slug=MONITOR, status=status, monitor_config=SCHEDULE)
+            self._capture(monitor_slug=MONITOR, status="ok" if ok else "error", monitor_config=SCHEDULE)
         if self._url and ok:
             if self._heartbeat is None:
                 self._heartbeat = await asyncio.to_thread(_open_heartbeat, self._url)
@@ -68,6 +64,18 @@ class CheckIn:
     async def aclose(self) -> None:
         if self._heartbeat is not None:
             await self._heartbeat.aclose()
+
+
+def _sentry_is_on() -> bool:
+    # Whoever has switched it on has imported it, too; nobody else shall.
+    sentry_sdk = sys.modules.get("sentry_sdk")
+    return sentry_sdk is not None and bool(sentry_sdk.get_client().is_active())
+
+
+def _capture(**check_in: Any) -> None:
+    from sentry_sdk.crons import capture_checkin  # noqa: PLC0415
+
+    capture_checkin(**check_in)
 
 
 def _open_heartbeat(url: str) -> "HeartbeatURL":

@@ -20,7 +20,7 @@ from runtime.health import SystemHealth
 from runtime.heartbeat import beat_for_ever
 from runtime.logging import configure_logging, get_logger
 from runtime.redis import StoreUnavailable, connect
-from runtime.schedule import ALERT_REDO_SECONDS, REDO_SECONDS, Due, Schedule
+from runtime.schedule import Due, Schedule
 from runtime.scripts import Scripts
 from runtime.sentry import init_sentry
 from runtime.settings import Settings, SettingsInvalid, load_settings
@@ -28,6 +28,8 @@ from webhooks.watchdog import watch_workers
 
 BATCH = 100
 QUOTA = 500  # conversations handed out and not yet claimed: a backlog waits in `due`, not in Celery
+ALERT_QUOTA = 100  # alerts in the queue that no worker has taken
+COUNT_EVERY_SECONDS = 1.0
 LONGEST_SLEEP_SECONDS = 5.0
 PUBLISH_SECONDS = 5.0
 ROUND_SECONDS = 20.0  # whoever has not finished a round for so long dispatches nothing, and says so by its silence
@@ -40,6 +42,8 @@ class Dispatcher:
         self._schedule = schedule
         self._health = health
         self._celery = celery
+        self._queued = {queue.TURNS: 0, queue.OPS: 0}
+        self._counted_at = float("-inf")
         self._stopping = asyncio.Event()
         self._last_round = monotonic()
 
@@ -80,24 +84,46 @@ class Dispatcher:
         return monotonic() - self._last_round < ROUND_SECONDS
 
     async def _round(self) -> None:
-        due = await self._schedule.pop_due(limit=BATCH, quota=QUOTA)
+        if monotonic() - self._counted_at > COUNT_EVERY_SECONDS:
+            async with asyncio.timeout(PUBLISH_SECONDS):
+                self._queued = await asyncio.to_thread(self._count_queued)
+            self._counted_at = monotonic()
+        due = await self._schedule.pop_due(
+            limit=BATCH,
+            quota=max(QUOTA - self._queued[queue.TURNS], 0),
+            alert_limit=max(ALERT_QUOTA - self._queued[queue.OPS], 0),
+        )
         if due.conversation_ids or due.alert_ids:
             async with asyncio.timeout(PUBLISH_SECONDS):
                 await asyncio.to_thread(self._publish, due)
+            self._queued[queue.TURNS] += len(due.conversation_ids)
+            self._queued[queue.OPS] += len(due.alert_ids)
         elif due.next_in_seconds is None or due.next_in_seconds > 0:
             wait = LONGEST_SLEEP_SECONDS if due.next_in_seconds is None else due.next_in_seconds
             await self._schedule.wait(min(wait, LONGEST_SLEEP_SECONDS))
         else:  # something is due, but the quota is used up: the workers are behind
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.1)
+
+    def _count_queued(self) -> dict[str, int]:
+        """Pokes that no worker has taken. Without this a house without workers fills its broker: what is due is handed
+        out again every few seconds, and a poke leaves the queue only when somebody takes it."""
+        with self._celery.producer_pool.acquire(block=True, timeout=PUBLISH_SECONDS) as producer:
+            return {
+                name: producer.channel.queue_declare(  # type: ignore[union-attr]  # kombu types it as any of its parts
+                    name, durable=True, exclusive=False, auto_delete=False
+                ).message_count
+                for name in (queue.TURNS, queue.OPS)
+            }
 
     def _publish(self, due: Due) -> None:
         with self._celery.producer_pool.acquire(block=True, timeout=PUBLISH_SECONDS) as producer:
-            self._send(producer, queue.ANSWER, due.conversation_ids, REDO_SECONDS)
-            self._send(producer, queue.ALERT, due.alert_ids, ALERT_REDO_SECONDS)
+            self._send(producer, queue.ANSWER, due.conversation_ids)
+            self._send(producer, queue.ALERT, due.alert_ids)
 
-    def _send(self, producer: Producer, task: str, ids: Sequence[str], expires_seconds: float) -> None:
+    def _send(self, producer: Producer, task: str, ids: Sequence[str]) -> None:
+        # No `expires`: it compares the clocks of two machines, and a stale poke claims nothing anyway.
         for member in ids:
-            self._celery.send_task(task, args=[member], producer=producer, expires=expires_seconds, retry=False)
+            self._celery.send_task(task, args=[member], producer=producer, retry=False)
 
 
 async def _main(settings: Settings) -> None:
@@ -108,7 +134,8 @@ async def _main(settings: Settings) -> None:
         client_name="nightshift-dispatcher",
     )
     scripts = Scripts(client)
-    dispatcher = Dispatcher(Schedule(scripts), SystemHealth(scripts, settings), queue.make_celery(settings))
+    schedule = Schedule(scripts)
+    dispatcher = Dispatcher(schedule, SystemHealth(scripts, settings), queue.make_celery(settings))
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, dispatcher.stop)
@@ -119,6 +146,7 @@ async def _main(settings: Settings) -> None:
     finally:
         watching.cancel()
         await asyncio.wait({watching}, timeout=2)
+        await schedule.aclose()
         await client.aclose()
         log.info("dispatcher_stopped")
 

@@ -5,7 +5,7 @@ import hmac
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -16,17 +16,15 @@ from runtime.clock import monotonic, now_ms
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from webhooks.accounts import Accounts
-from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, read_body
+from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, NoRoom, Room, read_body
 from webhooks.metrics import ReceiverMetrics
 from webhooks.patience import Patience
 from webhooks.payloads import BodyUnreadable, parse_body
-from webhooks.signature import is_signed
+from webhooks.signature import is_signed, parse_signature
 from webhooks.throttle import Throttle
 from webhooks.translate import translate
 
 log = get_logger(__name__)
-
-T = TypeVar("T")
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _LOG_AGAIN_SECONDS = 30.0
@@ -52,37 +50,50 @@ class EventStore(Protocol):
         ...
 
 
+class NotSigned(Exception):
+    """None of our secrets made the signature."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`body_bytes`: a legal batch of 1000 can reach 3 MiB. `store_seconds`: Meta waits 5 s, and must hear a no in time.
+    """`body_bytes`: a legal batch of 1000 can reach 3 MiB; `all_bodies_bytes`: what unfinished bodies hold together.
 
-    Bodies over `inline_bytes` are checked and parsed in a thread, so that they do not hold up the small ones.
+    `store_seconds`: Meta waits 5 s, and must hear a no in time. Bodies over `inline_bytes` are checked and parsed in a
+    thread, so that they do not hold up the small ones.
     """
 
     body_bytes: int = 8 * 1024 * 1024
+    all_bodies_bytes: int = 64 * 1024 * 1024
     body_seconds: float = 10.0
     store_seconds: float = 1.5
     inline_bytes: int = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
 class _Answer:
-    status: int
-    body: bytes
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    """One of the few answers there are, put together beforehand."""
+
+    def __init__(self, status: int, text: bytes, *headers: tuple[bytes, bytes]) -> None:
+        self.status = str(status)
+        self._start = {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode()), *headers],
+        }
+        self._body = {"type": "http.response.body", "body": text}
 
     async def send(self, send: Send) -> None:
-        headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(self.body)).encode()), *self.headers]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
+        await send(self._start)
+        await send(self._body)
 
 
-_CLOSE = ((b"connection", b"close"),)
+_CLOSE = (b"connection", b"close")  # the rest of the body is not wanted
 _RECEIVED = _Answer(200, b"EVENT_RECEIVED")
 _FORBIDDEN = _Answer(403, b"Forbidden")
+_FORBIDDEN_UNREAD = _Answer(403, b"Forbidden", _CLOSE)
 _TOO_SLOW = _Answer(408, b"Request Timeout", _CLOSE)
 _TOO_LARGE = _Answer(413, b"Content Too Large", _CLOSE)
-_UNAVAILABLE = _Answer(503, b"Service Unavailable", ((b"retry-after", b"5"),))
+_UNAVAILABLE = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"))
+_NO_ROOM = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"), _CLOSE)
 
 
 class Verification:
@@ -126,6 +137,7 @@ class WebhookEndpoint:
         self._limits = limits or Limits()
         self._body_patience = Patience(self._limits.body_seconds)
         self._store_patience = Patience(self._limits.store_seconds)
+        self._room = Room(self._limits.all_bodies_bytes)
         self._clock_ms = clock_ms
         self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
 
@@ -136,32 +148,42 @@ class WebhookEndpoint:
         except ClientGone:
             self._metrics.posted("client_gone", monotonic() - started)
             return
-        self._metrics.posted(str(answer.status), monotonic() - started)
+        self._metrics.posted(answer.status, monotonic() - started)
         await answer.send(send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> _Answer:
         if not self._secrets:
-            self._warn("webhook_refused", reason="META_APP_SECRETS is missing")
-            return _FORBIDDEN
+            return self._refuse(_FORBIDDEN_UNREAD, "META_APP_SECRETS is missing")
         headers: dict[bytes, bytes] = dict(scope["headers"])
+        digest = parse_signature(headers.get(b"x-hub-signature-256"))
+        if digest is None:  # and so it cannot be Meta's: not worth reading
+            return self._refuse(_FORBIDDEN_UNREAD, "signature missing or malformed")
+        held = 0
         try:
-            body = await read_body(receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience)
+            body, held = await read_body(
+                receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, room=self._room
+            )
+            received_ms = self._clock_ms()
+            if len(body) <= self._limits.inline_bytes:
+                events = self._events(body, digest, received_ms)
+            else:
+                events = await asyncio.to_thread(self._events, body, digest, received_ms)
         except BodyTooLarge:
-            self._warn("webhook_refused", reason="body too large")
-            return _TOO_LARGE
+            return self._refuse(_TOO_LARGE, "body too large")
         except BodyTooSlow:
-            self._warn("webhook_refused", reason="body too slow")
-            return _TOO_SLOW
-        received_ms = self._clock_ms()
-        signature = headers.get(b"x-hub-signature-256")
-        if not await self._run(body, lambda: is_signed(body, signature, self._secrets)):
-            self._warn("webhook_refused", reason="signature does not match")
-            return _FORBIDDEN
-        events = await self._run(body, lambda: self._events(body, received_ms))
+            return self._refuse(_TOO_SLOW, "body too slow")
+        except NoRoom:
+            return self._refuse(_NO_ROOM, "too many unfinished bodies")
+        except NotSigned:
+            return self._refuse(_FORBIDDEN, "signature does not match")
+        finally:
+            self._room.give_back(held)
         return await self._stored(events)
 
-    def _events(self, body: bytes, received_ms: int) -> list[Event]:
+    def _events(self, body: bytes, digest: bytes, received_ms: int) -> list[Event]:
         """What is signed is never refused for what it says: Meta would only send the same again, and then give up."""
+        if not is_signed(body, digest, self._secrets):
+            raise NotSigned
         try:
             return translate(parse_body(body), self._accounts, received_ms)
         except BodyUnreadable:
@@ -187,15 +209,16 @@ class WebhookEndpoint:
         self._metrics.translated(events)
         return _RECEIVED
 
-    async def _run(self, body: bytes, work: Callable[[], T]) -> T:
-        return work() if len(body) <= self._limits.inline_bytes else await asyncio.to_thread(work)
-
     def _tell(self, events: list[Event]) -> None:
         for event in events:
             if isinstance(event, PolicyEnforcement):
                 log.error("policy_enforcement", account_id=event.account_id, action=event.action[:20])
             elif isinstance(event, Noted) and event.kind in _WORTH_A_LINE:
                 self._warn("webhook_event_noted", reason=event.kind, account_id=event.account_id)
+
+    def _refuse(self, answer: _Answer, reason: str) -> _Answer:
+        self._warn("webhook_refused", reason=reason)
+        return answer
 
     def _warn(self, event: str, *, reason: str, account_id: str = "") -> None:
         held_back = self._throttle.passes((event, reason, account_id))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -21,7 +21,6 @@ from bot.messages import (
     ThreadControl,
 )
 from bot.outcome import SilenceReason
-from webhooks.accounts import Accounts
 from webhooks.attachments import UNSUPPORTED, describe_attachments, describe_button, describe_referral, describe_reply
 from webhooks.payloads import TEXT_LIMIT, as_caption, as_flag, as_id, as_mapping, as_ms, as_text
 
@@ -53,19 +52,22 @@ _TEST_RECIPIENT = "23245"
 _BLANK = " \t\r\n\v\f\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2800\u3164\ufe0f\ufeff\ufffc"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, as _Item: a frozen one takes its time to set each field, and this is the hot path
 class Entry:
-    """What all items of one entry share. `standby`: another app owns the thread, we only listen."""
+    """What all items of one entry share. `standby`: another app owns the thread, we only listen.
+
+    `our_ids`: our accounts on this channel, as `Accounts.on` gives them.
+    """
 
     channel: Channel
     id: str | None
     time: object
-    accounts: Accounts
+    our_ids: Mapping[str | None, str]
     received_ms: int
     standby: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Item:
     """An item whose account is known to be ours."""
 
@@ -89,15 +91,15 @@ def event_of(fields: Mapping[str, Any], entry: Entry) -> Event:
     """Own messages are told apart first, then the account is looked up, then the item's event key decides."""
     message = as_mapping(fields.get("message"))
     sender, recipient = _party(fields.get("sender")), _party(fields.get("recipient"))
-    sender_account = entry.accounts.find(entry.channel, sender)
-    recipient_account = entry.accounts.find(entry.channel, recipient)
+    sender_account = entry.our_ids.get(sender)
+    recipient_account = entry.our_ids.get(recipient)
     to_self = as_flag(message.get("is_self")) or (sender is not None and sender == recipient)
     to_self = to_self or (sender_account is not None and sender_account == recipient_account)
     # Not every echo has carried its flag; taking our own words for a customer's makes the bot talk to itself.
     from_us = as_flag(message.get("is_echo")) or (
         not to_self and sender_account is not None and recipient_account is None
     )
-    account_id = (sender_account if from_us else recipient_account) or entry.accounts.find(entry.channel, entry.id)
+    account_id = (sender_account if from_us else recipient_account) or entry.our_ids.get(entry.id)
     is_test = entry.id == _TEST_ENTRY or sender == _TEST_SENDER or recipient == _TEST_RECIPIENT
     if account_id is None:
         unknown = entry.id or (sender if from_us else recipient) or ""
@@ -180,6 +182,7 @@ def _message(item: _Item, message: Mapping[str, Any]) -> Event:
         notes += describe_button(quick_reply.get("payload"))
     readable = bool(text.strip(_BLANK) or context or attached.notes or notes)
     unreadable = attached.unreadable or as_flag(message.get("is_unsupported")) or not readable
+    reply = describe_reply(message.get("reply_to"))
     return CustomerMessage(
         contact,
         MessageKind.MESSAGE,
@@ -188,13 +191,14 @@ def _message(item: _Item, message: Mapping[str, Any]) -> Event:
         text,
         (
             *context,
-            *describe_reply(message.get("reply_to")),
+            *reply,
             *attached.notes,
             *((UNSUPPORTED,) if unreadable else ()),
             *notes,
         ),
         needs_text=not readable,
         closed_as=item.closed_as,
+        media=tuple(replace(m, note=m.note + len(context) + len(reply)) for m in attached.media),
     )
 
 
@@ -234,6 +238,8 @@ def _edit(item: _Item, edit: Mapping[str, Any]) -> Event:
 
 def _is_lead_summary(hop_context: object) -> bool:
     """Meta writes a lead form's answers into the thread as if the customer had; it is never shown there."""
+    if hop_context is None:
+        return False
     hops = hop_context if isinstance(hop_context, list) else [hop_context]
     return any(as_text(as_mapping(hop).get("metadata")).startswith("messenger_lead_gen") for hop in hops)
 

@@ -29,9 +29,10 @@ def translate(payload: object, accounts: Accounts, received_ms: int) -> list[Eve
         if channel is None:
             events.append(Noted("unknown_object"))
             continue
+        our_ids = accounts.on(channel)
         for raw in as_list(body.get("entry")):
             if isinstance(raw, dict):
-                entry = Entry(channel, as_id(raw.get("id")), raw.get("time"), accounts, received_ms)
+                entry = Entry(channel, as_id(raw.get("id")), raw.get("time"), our_ids, received_ms)
                 events += _entry_events(raw, entry)
             else:
                 events.append(Noted("unparsable"))
@@ -77,7 +78,7 @@ def _change(change: Mapping[str, Any], entry: Entry) -> Event:
     field, value = as_text(change.get("field")), change.get("value")
     if isinstance(value, dict) and field not in _COMMENT_FIELDS and any(key in value for key in _ITEM_KEYS):
         return event_of(value, replace(entry, standby=True) if field == "standby" else entry)
-    account_id = entry.accounts.find(entry.channel, entry.id)
+    account_id = entry.our_ids.get(entry.id)
     if account_id is None:
         return Noted("test_event" if entry.id == "0" else "unknown_account", entry.id or "")
     kind = _COMMENT_FIELDS.get(field, "unknown_change")

@@ -9,21 +9,24 @@ from bot.agent_step import FinalStep, prepare_agent_step
 from bot.conversation import Conversation
 from bot.hints import LOOK_UP_NOW
 from bot.ladder import Ask, Attempt, GiveUp, Rung, keeps_time_back, next_move
-from bot.model_output import CallFault, Completion, ModelCallFailed
+from bot.model_output import CallFault, Completion, ModelCallFailed, ToolCall
 from bot.notebook import read_notebook, write_notebook
 from bot.repairs import Repair, repair_for
-from bot.salvage import salvage_candidate
 from bot.transcript import Transcript, burst_text
-from bot.validation import Judgement, ReplyContext, Verdict, judge
+from bot.validation import Judgement, ReplyContext, judge
+from bot.verdict import Verdict
 from clients.llm import Deadlines, LLMClient, ModelRequest
 from runtime.logging import get_logger
 from runtime.settings import Model
 from runtime.spending import Spending
 from worker.asking import deadlines_of, is_plain, kick_of, make_request
-from worker.attempts import AttemptRecord, Reasoning
+from worker.attempts import AttemptRecord, usage_of_failure
 from worker.climb import Budget, Climb, Thought
+from worker.lessons import learn_from_answer, learn_from_failure
 from worker.prompt_files import PromptSet
-from worker.tools import ToolBox
+from worker.purse import Prices, Purse
+from worker.spans import invoke_agent
+from worker.tools import ToolBox, ToolResult
 
 __all__ = ["Agent", "Budget", "Thought"]
 
@@ -31,7 +34,6 @@ log = get_logger(__name__)
 
 REPEATED_CALLS = 3  # the same call with the same arguments this often forces the last step
 UNKNOWN_TOOLS = 2
-UNFINISHED = frozenset({"stream_cut", "length_cut"})  # rules under which the text is a beginning, not a leak
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Agent:
         tools: ToolBox,
         clock: Callable[[], float],
         spending: Spending | None = None,
+        prices: Prices | None = None,
     ) -> None:
         self._llm = llm
         self._model = model
@@ -60,7 +63,8 @@ class Agent:
         self._tools = tools
         self._tool_names = tuple(spec["function"]["name"] for spec in tools.specs)
         self._clock = clock
-        self._spending = spending
+        self._purse = Purse(model, prices=prices or Prices(), spending=spending)
+        self._may_salvage = any(rung.salvage for rung in self._ladder)
 
     async def think(
         self,
@@ -72,13 +76,17 @@ class Agent:
     ) -> Thought:
         """Answer the open messages of `conversation`, within the budget, whatever the model does.
 
-        `on_found` is told the notebook each time something was looked up: a cancelled turn returns nothing.
+        `on_found` is told the notebook each time something was found or begun: a cancelled turn returns nothing.
         """
         earlier = read_notebook(conversation.notebook, now_ms=conversation.now_ms)
         transcript = Transcript(conversation.history, conversation.messages, found_earlier=earlier)
-        climb = Climb(conversation, transcript, system, budget, on_found)
-        if self._spending is not None and self._model.max_cost_per_day:
-            climb.spent_today = await self._spending.today()
+        with invoke_agent(conversation_id=conversation.id, model=self._model.name) as span:
+            thought = await self._think(Climb(conversation, transcript, system, budget, on_found, span))
+            span.conclude(rule=thought.rule, partial=thought.partial, answered=thought.reply is not None)
+        return thought
+
+    async def _think(self, climb: Climb) -> Thought:
+        await self._purse.open(climb)
         attempts: list[Attempt] = []
         move = self._next(climb, attempts)
         while isinstance(move, Ask):
@@ -99,7 +107,7 @@ class Agent:
         )
 
     def _next(self, climb: Climb, attempts: Sequence[Attempt]) -> Ask | GiveUp:
-        if rule := self._too_dear(climb):
+        if rule := self._purse.too_dear(climb):
             return GiveUp(rule)
         return next_move(
             attempts,
@@ -109,13 +117,6 @@ class Agent:
             fallback_seconds=climb.budget.for_fallback,
             salvageable=bool(climb.candidate),
         )
-
-    def _too_dear(self, climb: Climb) -> str:
-        """The rule of the cap that is reached, or ""."""
-        model = self._model
-        if model.max_cost_per_turn and climb.cost >= model.max_cost_per_turn:
-            return "cost_turn"
-        return "cost_day" if model.max_cost_per_day and climb.spent_today >= model.max_cost_per_day else ""
 
     async def _attempt(self, climb: Climb, ask: Ask) -> _Spoken | Attempt:
         """One rung: steps with tools until the model speaks, fails, or has to."""
@@ -130,27 +131,29 @@ class Agent:
             try:
                 completion = await self._llm.complete(request, self._deadlines(climb, ask, final))
             except ModelCallFailed as failure:
-                climb.records.append(
-                    AttemptRecord.of_failure(request, failure, rung.name, climb.step, self._prompts.hash)
-                )
+                usage = self._purse.priced(usage_of_failure(request, failure), model_asked=request.model)
+                await self._purse.pay(climb, usage.cost)
+                climb.note(AttemptRecord.of_failure(request, failure, usage, rung.name, climb.step, self._prompts.hash))
                 log.warning("model_call_failed", fault=failure.fault, status=failure.status, rung=rung.name)
+                learn_from_failure(climb, failure, rung.name)
+                climb.on_found(_notebook(climb))
                 if failure.fault is CallFault.DEADLINE and climb.step > 0 and final is None:
                     climb.forced = True  # the time for searching is up; that for the last step was kept back
                     continue
                 return self._failed(climb, ask, request, failure, final)
-            await self._pay(climb, completion)
+            usage = self._purse.priced(completion.usage, model_asked=request.model)
+            completion = replace(completion, usage=usage)
+            await self._purse.pay(climb, usage.cost)
             if completion.tool_calls and rung.tools and not ask.bare and final is None:
-                climb.records.append(
-                    AttemptRecord.of_tool_step(request, completion, rung.name, climb.step, self._prompts.hash)
-                )
+                climb.note(AttemptRecord.of_tool_step(request, completion, rung.name, climb.step, self._prompts.hash))
                 await self._run_tools(climb, completion)
                 if ask.repair is Repair.FLATTEN:
                     climb.transcript.flatten()  # what was refused once would be refused again
-                if rule := self._too_dear(climb):
+                if rule := self._purse.too_dear(climb):
                     return Attempt(ask.rung, rule)
                 continue
             judgement = judge(completion, self._context(climb, rung, ask, final, request))
-            climb.records.append(
+            climb.note(
                 AttemptRecord.of_judgement(request, completion, judgement, rung.name, climb.step, self._prompts.hash)
             )
             if judgement.verdict is Verdict.SUCCESS:
@@ -158,7 +161,16 @@ class Agent:
             log.warning(
                 "reply_unusable", verdict=judgement.verdict, rule=judgement.rule, rung=rung.name, step=climb.step
             )
-            self._learn(climb, rung, request, completion, judgement)
+            learn_from_answer(
+                climb,
+                request,
+                completion,
+                judgement,
+                rung.name,
+                tools=self._tool_names,
+                may_salvage=self._may_salvage,
+            )
+            climb.on_found(_notebook(climb))
             return Attempt(
                 ask.rung,
                 judgement.rule,
@@ -170,14 +182,6 @@ class Agent:
                 last_step=final is not None,
                 bare=ask.bare,
             )
-
-    async def _pay(self, climb: Climb, completion: Completion) -> None:
-        if completion.usage.cost is None and (self._model.max_cost_per_turn or self._model.max_cost_per_day):
-            log.warning("cost_unknown", model=completion.model)  # this server names no cost: no cap can hold
-        cost = completion.usage.cost or 0.0
-        climb.cost += cost
-        if self._spending is not None and cost > 0:
-            climb.spent_today = await self._spending.add(cost)
 
     def _failed(
         self, climb: Climb, ask: Ask, request: ModelRequest, failure: ModelCallFailed, final: FinalStep | None
@@ -202,28 +206,6 @@ class Agent:
             last_step=final is not None,
             bare=ask.bare,
         )
-
-    def _learn(
-        self, climb: Climb, rung: Rung, request: ModelRequest, completion: Completion, judgement: Judgement
-    ) -> None:
-        """What an unusable answer leaves behind: a provider to avoid, an unfinished draft, a reply in its thoughts."""
-        if completion.provider:
-            climb.avoided.append(completion.provider)
-        if judgement.rule in UNFINISHED and completion.content.strip():
-            climb.draft = judgement.reply.text if judgement.reply else completion.content
-        if not completion.reasoning.strip():
-            return
-        climb.reasonings.append(Reasoning.of(completion, rung.name, climb.step, judgement.rule))
-        if any(r.salvage for r in self._ladder):
-            candidate = salvage_candidate(
-                completion,
-                thinking_off=request.thinking == "off",
-                customer_text=burst_text(climb.conversation.messages),
-                system_prompt=climb.system,
-                known="\n".join(climb.transcript.found),
-                tools=self._tool_names,
-            )
-            climb.candidate = candidate or climb.candidate
 
     def _prepare(self, climb: Climb, ask: Ask) -> FinalStep | None:
         left = climb.budget.left(self._clock()) - self._kept_back(climb, ask)
@@ -270,7 +252,7 @@ class Agent:
             call if call.id else replace(call, id=f"call_{climb.step}_{index}")
             for index, call in enumerate(completion.tool_calls)
         ]
-        results = await asyncio.gather(*(self._tools.call(call) for call in calls))
+        results = await asyncio.gather(*(self._run_tool(climb, call) for call in calls))
         climb.transcript.add_tool_step(completion.raw_message, calls, [result.text for result in results])
         climb.generous = climb.generous or completion.finish_reason == "length"
         for call in calls:
@@ -281,6 +263,10 @@ class Agent:
         climb.forced = climb.forced or climb.unknown_tools >= UNKNOWN_TOOLS
         climb.step += 1
         climb.on_found(_notebook(climb))
+
+    async def _run_tool(self, climb: Climb, call: ToolCall) -> ToolResult:
+        with climb.span.tool(call.name if call.name in self._tool_names else "unknown"):
+            return await self._tools.call(call)
 
 
 def _spoken(climb: Climb, spoken: _Spoken, *, rescued: bool) -> Thought:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bot.model_output import Completion, ModelCallFailed
+from bot.model_output import Completion, ModelCallFailed, Usage
 from bot.validation import Judgement
 from clients.llm import ModelRequest
+from clients.usage import estimate_tokens
 
 MOST_REASONING_CHARS = 20_000
 
@@ -57,7 +58,7 @@ class AttemptRecord:
 
     @classmethod
     def of_failure(
-        cls, request: ModelRequest, failure: ModelCallFailed, rung: str, step: int, prompt_hash: str
+        cls, request: ModelRequest, failure: ModelCallFailed, usage: Usage, rung: str, step: int, prompt_hash: str
     ) -> "AttemptRecord":
         return cls(
             rung=rung,
@@ -71,7 +72,9 @@ class AttemptRecord:
             tool_choice=request.tool_choice or "",
             thinking=request.thinking,
             max_tokens=request.max_tokens,
+            content_chars=len(failure.partial_text),
             status=failure.status,
+            **{name: getattr(usage, name) for name in _USAGE},
         )
 
 
@@ -100,6 +103,16 @@ def _common(request: ModelRequest, completion: Completion, rung: str, step: int,
 _USAGE = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "cost")
 
 
+def usage_of_failure(request: ModelRequest, failure: ModelCallFailed) -> Usage:
+    """Estimated, since a call that was cut off names no figures; nothing when nothing had come."""
+    thought = estimate_tokens(len(failure.partial_reasoning))
+    written = estimate_tokens(len(failure.partial_text))
+    if not thought + written:
+        return Usage()
+    asked = sum(len(str(message.get("content") or "")) for message in request.messages)
+    return Usage(estimate_tokens(asked), completion_tokens=thought + written, reasoning_tokens=thought)
+
+
 @dataclass(frozen=True, slots=True)
 class Reasoning:
     """The raw thoughts of a failed attempt: they never leave the sealed, short-lived store."""
@@ -110,5 +123,6 @@ class Reasoning:
     text: str
 
     @classmethod
-    def of(cls, completion: Completion, rung: str, step: int, rule: str) -> "Reasoning":
-        return cls(rung, step, rule, completion.reasoning[-MOST_REASONING_CHARS:])
+    def of(cls, reasoning: str, rung: str, step: int, rule: str) -> "Reasoning":
+        """The end of `reasoning`: there stands why no answer came of it."""
+        return cls(rung, step, rule, reasoning[-MOST_REASONING_CHARS:])

@@ -7,6 +7,7 @@ from bot.conversation import Conversation
 from bot.tags import TaggedReply
 from bot.transcript import Transcript
 from worker.attempts import AttemptRecord, Reasoning
+from worker.spans import AgentSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Climb:
     system: str
     budget: Budget
     on_found: Callable[[str], None]
+    span: AgentSpan
     step: int = 0
     forced: bool = False
     generous: bool = False  # tool arguments were cut off by the length limit: more room from here on
@@ -77,3 +79,7 @@ class Climb:
     unknown_tools: int = 0
     records: list[AttemptRecord] = field(default_factory=list)
     reasonings: list[Reasoning] = field(default_factory=list)
+
+    def note(self, record: AttemptRecord) -> None:
+        self.records.append(record)
+        self.span.chat(record)

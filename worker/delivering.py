@@ -16,18 +16,19 @@ from runtime.cancelling import uninterrupted
 from runtime.conversations import Incident, Lease, LeaseLost
 from runtime.inbox import METADATA_PREFIX
 from runtime.logging import get_logger
-from runtime.pacing import Place
 from runtime.parking import LOOK_AGAIN_SECONDS, Parked
+from runtime.redis import StoreUnavailable
 from runtime.settings import Account
 from worker.house import House
 from worker.incidents import incident, window_closing
-from worker.settling import Settlement, look_up
+from worker.settling import Found, Settlement, look_up
 
 log = get_logger(__name__)
 
 SEND_MARGIN_SECONDS = 11.0  # a send may take this long (GraphAPI's limit and a little): it must end within the lease
 LINE_SECONDS = 2.0  # waited for within the lease; a longer line is waited for in the schedule
 # So near to the end of its allowance an account rests a moment, before Meta makes it rest for longer.
+THROTTLED = ("throttled", "usage")  # reasons of an account's rest that forbid reading back, too
 USAGE_PERCENT = 90.0
 USAGE_REST_SECONDS = 30.0
 
@@ -57,14 +58,20 @@ class Delivery:
                     return await self._after(failure, conversation, plan, part, states)
             elif begun == PartState.UNKNOWN:
                 return await self._settle(conversation, plan, part)
-            elif begun == "gone":
-                raise LeaseLost("the plan was taken back")
+            elif begun == "gone":  # every message was taken back
+                await self._lease.finish(Outcome.SILENCED, [])
+                return "nothing"
             elif begun != PartState.SENT:
                 break
             states[part.index] = PartState.SENT
         if PartState.SENT not in states:
             return await self._leave_to_people()
         return await self._finish(conversation, plan, states)
+
+    async def give_up(self, conversation: Conversation, plan: Plan) -> str:
+        """Delivering has failed again and again in our own code: a human takes over from what arrived."""
+        states = [part.state for part in plan.parts]
+        return await self._close(Outcome.HANDED_OVER, "turns_failed", conversation, plan, states)
 
     async def _must_not_send_now(self, conversation: Conversation, plan: Plan, states: list[PartState]) -> str:
         """Asked again before each part: thinking takes time, and a plan may have waited for hours."""
@@ -95,6 +102,8 @@ class Delivery:
         if begun == "late":
             await self._lease.renew()
             begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
+        if begun == "late":
+            raise LeaseLost("too little is left of it to send anything")
         return begun
 
     async def _send(self, conversation: Conversation, plan: Plan, part: Part) -> NightshiftError | None:
@@ -111,25 +120,46 @@ class Delivery:
                 "send_failed", conversation=conversation.id, part=part.index, error=type(exc).__name__, reason=str(exc)
             )
         state, code = _state_of(failure)
+        stands = await self._record(conversation, plan, part, state, mid=mid, code=code)
         if graph.usage_percent >= USAGE_PERCENT:
             graph.usage_percent = 0.0  # told once; the next answer tells again
-            await self._house.parking.park(self._account, "usage", USAGE_REST_SECONDS, unless_parked=True)
-        stands = await self._house.conversations.record(conversation.id, plan.id, part.index, state, mid=mid, code=code)
+            try:
+                await self._house.parking.park(self._account, "usage", USAGE_REST_SECONDS, unless_parked=True)
+            except StoreUnavailable as exc:
+                log.warning("account_not_parked", reason=str(exc))
         return None if stands == PartState.SENT else failure
+
+    async def _record(
+        self, conversation: Conversation, plan: Plan, part: Part, state: PartState, *, mid: str, code: str
+    ) -> str:
+        """What Meta said is the one thing nobody else knows: it is worth waiting for a server that is away."""
+        for seconds in (0.1, 0.3, 1.0, 2.0, 4.0):
+            try:
+                return await self._house.conversations.record(
+                    conversation.id, plan.id, part.index, state, mid=mid, code=code
+                )
+            except StoreUnavailable as exc:
+                log.warning("fact_not_recorded", conversation=conversation.id, part=part.index, reason=str(exc))
+                await asyncio.sleep(seconds)
+        return await self._house.conversations.record(conversation.id, plan.id, part.index, state, mid=mid, code=code)
 
     async def _settle(self, conversation: Conversation, plan: Plan, part: Part) -> str:
         """The part may have arrived: our echo tells, or the Conversations API; it is never sent on a guess."""
         place = await self._house.pacing.take(self._account, "read", patience_seconds=LINE_SECONDS)
-        # A parked account takes no place in the line, but reading back is no sending.
-        if isinstance(place, Place):
+        if isinstance(place, Parked):
+            # Reading back is no sending, but calls while Meta throttles lengthen the block (meta.md 6.1).
+            if place.reason in THROTTLED:
+                await self._lease.hold(min(place.seconds_left, LOOK_AGAIN_SECONDS) + 0.5, Deferral.SETTLING)
+                return "waits: settling"
+        else:
             if not place.taken:
                 await self._lease.hold(place.seconds, Deferral.SETTLING)
                 return "waits: settling"
             await asyncio.sleep(place.seconds)
         verdict = await look_up(self._house.graph(self._account), conversation, part)
         match verdict:
-            case Settlement.FOUND:
-                await self._house.conversations.record(conversation.id, plan.id, part.index, PartState.SENT)
+            case Found(mid):
+                await self._house.conversations.record(conversation.id, plan.id, part.index, PartState.SENT, mid=mid)
             case Settlement.NOT_SENT:
                 await self._house.conversations.record(
                     conversation.id, plan.id, part.index, PartState.FAILED, code="not_found"
@@ -169,7 +199,8 @@ class Delivery:
             case ParkAccount(reason, seconds):
                 await self._house.parking.park(self._account, reason, seconds)
                 await self._tell_about_account(conversation, reason)
-                await self._lease.hold(seconds, Deferral.BACKOFF)
+                seconds = min(seconds, LOOK_AGAIN_SECONDS) + 0.5
+                await self._lease.hold(seconds, "parked", window_closing=window_closing(conversation))
                 return f"waits: {reason}"
             case Settle():
                 await self._lease.hold(3.0, Deferral.SETTLING)
@@ -190,7 +221,14 @@ class Delivery:
         if PartState.SENT in states or plan.meta.outcome == Outcome.HANDED_OVER:
             return await self._close(Outcome.HANDED_OVER, reason, conversation, plan, states)
         line = self._house.prompts(self._account).line("handoff", script_language(burst_text(conversation.messages)))
-        meta = PlanMeta(Outcome.HANDED_OVER.value, reason, stage=plan.meta.stage, rule=reason)
+        meta = PlanMeta(
+            Outcome.HANDED_OVER.value,
+            reason,
+            stage=plan.meta.stage,
+            rule=reason,
+            # Should this line not get out at once, the model must not answer anew: its words may have arrived.
+            after_unknown=PartState.UNKNOWN in states,
+        )
         await self._lease.plan(
             conversation, split_text(line, **limit_for(conversation.contact.channel)), meta, whatever_came=True
         )

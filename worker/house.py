@@ -27,8 +27,10 @@ from worker.alert_words import AlertWords, load_alert_words
 from worker.gate import TurnGate
 from worker.generations import Generations
 from worker.knowledge import load_knowledge
+from worker.media import MediaPorts, MediaReader, find_media_ports
 from worker.model_catalogue import look_at_models
 from worker.prompt_files import PromptSet, load_prompts
+from worker.purse import Prices
 from worker.telemetry import Telemetry
 from worker.tools import ToolBox, search_tool
 
@@ -59,6 +61,7 @@ class House:
     health: SystemHealth
     pacing: Pacing
     words: AlertWords
+    media: MediaReader
     telegram: TelegramAlerts | None
     http: httpx.AsyncClient
     gate: TurnGate
@@ -95,10 +98,11 @@ class Texts:
     prompts: Mapping[Manner, PromptSet]
     tools: ToolBox
     words: AlertWords
+    media: MediaPorts
 
 
 def load_texts(settings: Settings, root: Path = ROOT) -> Texts:
-    """Raise `PromptsInvalid` or `KnowledgeInvalid` naming every fault."""
+    """Raise `PromptsInvalid`, `KnowledgeInvalid` or `MediaInvalid` naming what is wrong."""
     config = settings.config
     manners = {Manner("prompts", config.business.locale, config.model.name)}
     manners |= {manner_of(settings, account) for account in config.accounts}
@@ -106,6 +110,7 @@ def load_texts(settings: Settings, root: Path = ROOT) -> Texts:
         prompts={manner: load_prompts(root / manner.folder, manner.locale) for manner in manners},
         tools=ToolBox([search_tool(load_knowledge(root / "knowledge"))]),
         words=load_alert_words(root / "prompts", config.business.locale),
+        media=find_media_ports(config.media),
     )
 
 
@@ -122,13 +127,13 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     stack.push_async_callback(redis.aclose)
     http = await stack.enter_async_context(make_http_client())
     scripts = Scripts(redis)
-    stack.push_async_callback(scripts.settle)
     env, model = settings.env, settings.config.model
     telegram = None
     if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
         telegram = TelegramAlerts(env)
         stack.push_async_callback(telegram.aclose)
     llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    prices = Prices()
     agents = {
         manner: Agent(
             llm,
@@ -138,6 +143,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
             tools=texts.tools,
             clock=clock.monotonic,
             spending=Spending(scripts),
+            prices=prices,
         )
         for manner, prompts in texts.prompts.items()
     }
@@ -147,6 +153,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
             base_url=env.llm_api_url,
             api_key=env.llm_api_key.get_secret_value(),
             rungs=[rung for manner in texts.prompts for rung in settings.config.rungs(manner.model)],
+            prices=prices,
         )
     )
     stack.callback(looking.cancel)
@@ -161,6 +168,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         health=SystemHealth(scripts, settings),
         pacing=Pacing(scripts),
         words=texts.words,
+        media=texts.media.open(http),
         telegram=telegram,
         http=http,
         gate=TurnGate(),

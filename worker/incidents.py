@@ -29,8 +29,7 @@ def window_closing(conversation: Conversation) -> Incident | None:
     """For a conversation that goes on waiting though its messaging window ends soon; None when that is told already."""
     window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=conversation.now_ms)
     told = conversation.window_told_ms == conversation.acted_at_ms
-    return (
-        incident(conversation, "window_closing")
-        if isinstance(window, MayWrite) and window.ends_soon and not told
-        else None
-    )
+    if told or not isinstance(window, MayWrite) or not window.ends_soon:
+        return None
+    warning = incident(conversation, "window_closing")
+    return Incident(warning.id, {**warning.body, "acted_at": conversation.acted_at_ms})

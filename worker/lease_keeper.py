@@ -30,13 +30,16 @@ async def keep_lease(house: House, lease: Lease, conversation: Conversation, tur
     body = asyncio.ensure_future(turn())
     keeper = asyncio.create_task(_renew(house, lease))
     try:
-        limit = house.settings.config.turn.budget_seconds + BEYOND_BUDGET_SECONDS
+        # Twice: it may have waited for a turn that runs alone before its own time began.
+        limit = 2 * (house.settings.config.turn.budget_seconds + BEYOND_BUDGET_SECONDS)
         await asyncio.wait({body, keeper}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         if body.done():
             return body.result()
         # What is being sent is recorded first, nothing else is done.
         await _stop(body)
         if keeper.done():
+            if (error := keeper.exception()) is not None:
+                log.error("lease_keeper_failed", conversation=conversation.id, error=type(error).__name__)
             return "lost"
         raise TurnStuck  # noqa: TRY301 - handled below like any other failed turn
     except asyncio.CancelledError:

@@ -9,6 +9,7 @@ import httpx
 from bot.ladder import Rung
 from clients.chat_completions import parse_json
 from runtime.logging import get_logger
+from worker.purse import Prices
 
 log = get_logger(__name__)
 
@@ -16,8 +17,10 @@ PATIENCE_SECONDS = 15.0
 MAX_BODY_BYTES = 16 * 1024 * 1024  # a full catalogue is a few megabytes
 
 
-async def look_at_models(http: httpx.AsyncClient, *, base_url: str, api_key: str, rungs: Sequence[Rung]) -> list[str]:
-    """Log a warning for each thing the catalogue finds wrong with these rungs, and return them."""
+async def look_at_models(
+    http: httpx.AsyncClient, *, base_url: str, api_key: str, rungs: Sequence[Rung], prices: Prices | None = None
+) -> list[str]:
+    """Log a warning for each thing the catalogue finds wrong with these rungs, and return them; `prices` learns."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             models = await _fetch(http, f"{base_url.rstrip('/')}/models", api_key)
@@ -26,6 +29,8 @@ async def look_at_models(http: httpx.AsyncClient, *, base_url: str, api_key: str
         warnings = [f"the model catalogue did not answer ({type(exc).__name__}): what the models support is not known"]
     else:
         warnings = weaknesses(models, rungs)
+        if prices is not None:
+            prices.learn({rung.model: models[rung.model] for rung in rungs if rung.model in models})
     for warning in warnings:
         log.warning("model_catalogue", what=warning)
     return warnings

@@ -20,9 +20,15 @@ FAILED_LOOK_WAITS = (5.0, 5.0, 8.0, 10.0)
 
 
 class Settlement(Enum):
-    FOUND = "found"
     NOT_SENT = "not_sent"
     HOPELESS = "hopeless"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """It arrived, under this message id; its echo may still be on the way."""
+
+    mid: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class LookAgain:
     code: str
 
 
-async def look_up(graph: GraphAPI, conversation: Conversation, part: Part) -> Settlement | LookAgain:
+async def look_up(graph: GraphAPI, conversation: Conversation, part: Part) -> Found | Settlement | LookAgain:
     """Not found twice, ten seconds apart and later than the send's own time limit: it was not sent."""
     misses, failures = _looks(part.code)
     try:
@@ -48,7 +54,7 @@ async def look_up(graph: GraphAPI, conversation: Conversation, part: Part) -> Se
         ours = message.from_id != conversation.contact.customer_id
         fresh = not message.created_at_ms or message.created_at_ms >= part.sending_at_ms - CLOCK_SLACK_MS
         if ours and fresh and text_hash(message.text) == wanted:
-            return Settlement.FOUND
+            return Found(message.id)
     if conversation.now_ms - part.sending_at_ms <= SEND_TIMEOUT_MS:
         return LookAgain(LOOK_AGAIN_SECONDS, f"looks {misses} {failures}")
     if misses + 1 >= MISSES_BEFORE_RESEND:

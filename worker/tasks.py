@@ -23,6 +23,7 @@ from worker.alerts import deliver_alert
 from worker.celery_app import app, settings
 from worker.house import load_texts
 from worker.knowledge import KnowledgeInvalid
+from worker.media import MediaInvalid
 from worker.process import WorkerProcess
 from worker.prompt_files import PromptsInvalid
 from worker.turn import take_turn
@@ -67,7 +68,7 @@ def _start(**_: Any) -> None:
         log.warning("setting", detail=warning)
     try:
         texts = load_texts(settings)
-    except (PromptsInvalid, KnowledgeInvalid) as exc:
+    except (PromptsInvalid, KnowledgeInvalid, MediaInvalid) as exc:
         sys.stderr.write(f"Nightshift cannot start:\n{exc}\n")
         raise SystemExit(2) from exc
     process.start(settings, texts)

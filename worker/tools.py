@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from bot.model_output import ToolCall
+from runtime.logging import get_logger
 from worker.knowledge import Knowledge
 
 TIMEOUT_SECONDS = 10.0
@@ -31,7 +30,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

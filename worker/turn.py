@@ -28,6 +28,7 @@ log = get_logger(__name__)
 
 MAX_RESTARTS = 2  # a customer who keeps writing is answered all the same
 FAILED_TURNS_BEFORE_HANDOVER = 3
+VANISHED_BEFORE_ALONE = 10
 
 
 class Turn:
@@ -47,6 +48,8 @@ class Turn:
         if account is None:
             return await self._finish_unsaid(Outcome.UNDELIVERABLE, "account_removed", conversation)
         delivery = Delivery(self._house, self._lease, account)
+        if conversation.plan and conversation.failures >= FAILED_TURNS_BEFORE_HANDOVER:
+            return await delivery.give_up(conversation, conversation.plan)
         if conversation.plan and not _thrown_away(conversation.plan, conversation):
             return await delivery.deliver(conversation, conversation.plan)
         for restart in range(MAX_RESTARTS + 1):
@@ -192,7 +195,7 @@ def _words_of(thought: Thought, conversation: Conversation, *, stub: str) -> tup
 
 def _thrown_away(plan: Plan, conversation: Conversation) -> bool:
     """A plan of which nothing can have arrived gives way to newer messages, and a stub to another try."""
-    if plan.something_arrived:
+    if plan.something_arrived or plan.meta.after_unknown:
         return False
     waiting = {message.key for message in conversation.messages} - set(plan.keys)
     return bool(waiting) or plan.meta.outcome == Outcome.HANDED_OVER
@@ -204,5 +207,10 @@ async def take_turn(house: House, conversation_id: str) -> str:
     if isinstance(claimed, str):
         return claimed
     lease, conversation = claimed
-    async with house.gate.enter(alone=conversation.vanished >= 10):
-        return await keep_lease(house, lease, conversation, Turn(house, lease, conversation).run)
+
+    async def turn() -> str:
+        # Within the lease: whoever waits for a turn that runs alone must not lose theirs.
+        async with house.gate.enter(alone=conversation.vanished >= VANISHED_BEFORE_ALONE):
+            return await Turn(house, lease, conversation).run()
+
+    return await keep_lease(house, lease, conversation, turn)

@@ -28,6 +28,8 @@ async def typing(
         yield
     finally:
         await cancel_and_wait(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("typing_broke", error=type(error).__name__)
 
 
 async def _keep_typing(graph: GraphAPI, customer_id: str, seen: bool, may_call: Callable[[], Awaitable[bool]]) -> None:

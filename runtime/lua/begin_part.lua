@@ -8,6 +8,7 @@ if not holds(cid, token) then return 'lost' end
 if tonumber(redis.call('HGET', at(cid), 'lease_until')) - NOW < MARGIN then return 'late' end
 local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')
 if plan[1] ~= plan_id then return 'gone' end
+if plan[2] == 'sending' then return 'unknown' end -- "sending" is a go, and this one has gone
 if plan[2] ~= 'planned' and plan[2] ~= 'failed' then return plan[2] end
 -- A human has written since the plan was made: over their words nothing is said.
 if tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW then

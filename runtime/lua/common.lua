@@ -52,8 +52,46 @@ end
 
 local function schedule(cid, due) add_deadline('ns:due', cid, due) end
 
+local function remember(cid, set, member, horizon, most)
+  redis.call('ZADD', at(cid, set), NOW, member)
+  redis.call('ZREMRANGEBYSCORE', at(cid, set), '-inf', NOW - horizon)
+  local size = redis.call('ZCARD', at(cid, set))
+  if size > most then redis.call('ZREMRANGEBYRANK', at(cid, set), 0, size - most - 1) end
+end
+
+local function remember_sent(cid, key) remember(cid, 'sent', key, 7 * 86400000, 200) end
+
+-- Words that may have arrived: their echo is ours however late it comes, and whatever became of their plan.
+local function remember_doubtful(cid, text_hash) remember(cid, 'maybe', text_hash, 86400000, 50) end
+
+-- The only way in which a plan goes.
+local function forget_plan(cid)
+  local parts = tonumber(redis.call('HGET', at(cid, 'plan'), 'n') or '0')
+  for i = 0, parts - 1 do
+    local part = redis.call('HMGET', at(cid, 'plan'), i .. ':state', i .. ':hash')
+    if part[1] == 'sending' or part[1] == 'unknown' then remember_doubtful(cid, part[2]) end
+  end
+  redis.call('DEL', at(cid, 'plan'))
+end
+
+local RETENTION = 180 * 86400000 -- after the last message has its outcome
+local KEPT = {'history', 'seen', 'sent', 'maybe'}
+
+-- Retention starts when nothing is open, and ends with the next word.
+local function retain(cid)
+  redis.call('PEXPIRE', at(cid), RETENTION)
+  for _, part in ipairs(KEPT) do redis.call('PEXPIRE', at(cid, part), RETENTION) end
+end
+
+local function keep_for_good(cid)
+  if redis.call('PERSIST', at(cid)) == 1 then
+    for _, part in ipairs(KEPT) do redis.call('PERSIST', at(cid, part)) end
+  end
+end
+
 local function rest(cid)
   redis.call('HSET', at(cid), 'state', 'rest')
+  retain(cid)
   redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason', 'first', 'deferred_until')
   redis.call('ZREM', 'ns:due', cid)
   redis.call('ZREM', 'ns:handed', cid)
@@ -126,24 +164,21 @@ local function filter_inbox(cid, keep)
   return gone, #left
 end
 
-local function remember(cid, set, member, horizon, most)
-  redis.call('ZADD', at(cid, set), NOW, member)
-  redis.call('ZREMRANGEBYSCORE', at(cid, set), '-inf', NOW - horizon)
-  local size = redis.call('ZCARD', at(cid, set))
-  if size > most then redis.call('ZREMRANGEBYRANK', at(cid, set), 0, size - most - 1) end
-end
-
 -- The durable alert outbox: an incident that is still open is counted up and updated, not raised again.
 local function raise_alert(cid, id, body)
   local known = redis.call('HGET', 'ns:alerts', id)
+  local due = NOW
   if known then
+    -- One that Telegram has turned away keeps its wait, and a delivered one is not edited with every repetition.
+    local score = tonumber(redis.call('ZSCORE', 'ns:alerts:due', id) or '0')
     local old, new = cjson.decode(known), cjson.decode(body)
     for _, field in ipairs({'message_id', 'first_at', 'delivered', 'tries'}) do new[field] = old[field] end
     new['count'] = (old['count'] or 1) + 1
+    due = (old['tries'] or 0) > 0 and math.max(score, NOW) or (old['delivered'] and math.min(score, NOW + 5000) or NOW)
     body = cjson.encode(new)
   end
   redis.call('HSET', 'ns:alerts', id, body)
   redis.call('HINCRBY', 'ns:events', 'alert', 1)
   note(cid, '', 'alert', id)
-  add_deadline('ns:alerts:due', id, NOW)
+  add_deadline('ns:alerts:due', id, due)
 end

@@ -15,9 +15,13 @@ local gone = filter_inbox(cid, function(key) return not closing[key] end)
 for _, key in ipairs(gone) do close(cid, account, key, outcome, why) end
 for i = 13 + key_count, #ARGV do redis.call('RPUSH', at(cid, 'history'), ARGV[i]) end
 redis.call('LTRIM', at(cid, 'history'), -HISTORY, -1)
-redis.call('DEL', at(cid, 'plan'))
+forget_plan(cid)
 redis.call('HDEL', at(cid), 'failures', 'vanished')
-for field, value in pairs(cjson.decode(ARGV[9])) do redis.call('HSET', at(cid), field, value) end
+-- A human who has written since the reply went out is followed by a disclosure of its own.
+local people_came = tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW
+for field, value in pairs(cjson.decode(ARGV[9])) do
+  if not (field == 'disclosed' and people_came) then redis.call('HSET', at(cid), field, value) end
+end
 if TAKEOVER > 0 then redis.call('HSET', at(cid), 'takeover_until', text(NOW + TAKEOVER)) end
 if ARGV[10] ~= '' then raise_alert(cid, ARGV[10], ARGV[11]) end
 settle_down(cid, QUIET, CAP)

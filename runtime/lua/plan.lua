@@ -15,7 +15,7 @@ end
 for i = 8, 7 + key_count do if open[ARGV[i]] then keys[#keys + 1] = ARGV[i] end end
 if #keys == 0 then return 'nothing' end
 local parts = 0
-redis.call('DEL', at(cid, 'plan'))
+forget_plan(cid)
 for i = 8 + key_count, #ARGV, 2 do
   redis.call('HSET', at(cid, 'plan'), parts .. ':text', ARGV[i], parts .. ':hash', ARGV[i + 1], parts .. ':state', 'planned')
   parts = parts + 1

@@ -1,9 +1,10 @@
-#!lua
+#!lua flags=allow-oom
 -- Hand out what is due. A conversation is only moved a few seconds on, never taken out: a lost poke costs that time.
--- ARGV: limit, redo_ms, quota, alert_redo_ms
+-- ARGV: limit, redo_ms, quota, alert_redo_ms, alert_limit
 -- Returns {now, next deadline (0: none), conversation ids, alert ids}.
 
-local LIMIT, REDO, QUOTA, ALERT_REDO = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local LIMIT, REDO, QUOTA = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local ALERT_REDO, ALERT_LIMIT = tonumber(ARGV[4]), tonumber(ARGV[5])
 redis.call('ZREMRANGEBYSCORE', 'ns:handed', '-inf', NOW - REDO)
 local room = math.min(LIMIT, QUOTA - redis.call('ZCARD', 'ns:handed'))
 local ids = {}
@@ -14,7 +15,7 @@ if room > 0 then
     redis.call('ZADD', 'ns:handed', NOW, cid)
   end
 end
-local alerts = redis.call('ZRANGEBYSCORE', 'ns:alerts:due', '-inf', NOW, 'LIMIT', 0, LIMIT)
+local alerts = redis.call('ZRANGEBYSCORE', 'ns:alerts:due', '-inf', NOW, 'LIMIT', 0, ALERT_LIMIT)
 for _, id in ipairs(alerts) do redis.call('ZADD', 'ns:alerts:due', NOW + ALERT_REDO, id) end
 
 local function earliest(set) return tonumber(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2] or '0') end

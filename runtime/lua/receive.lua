@@ -46,6 +46,7 @@ local function told_first_time(key)
 end
 
 local function introduce(cid, channel, account, customer)
+  keep_for_good(cid)
   redis.call('HSETNX', at(cid), 'customer', customer)
   if redis.call('HSETNX', at(cid), 'account', account) == 1 then
     redis.call('HSET', at(cid), 'channel', channel, 'state', 'rest')
@@ -100,16 +101,21 @@ local function is_ours(cid, key, text_hash, app_is_ours, tag)
   if redis.call('ZSCORE', at(cid, 'sent'), key) then return true end
   local plan = redis.call('HMGET', at(cid, 'plan'), 'id', 'n')
   for i = 0, tonumber(plan[2] or '0') - 1 do
-    local part = redis.call('HMGET', at(cid, 'plan'), i .. ':state', i .. ':hash')
-    local undecided = part[1] == 'sending' or part[1] == 'unknown'
+    local part = redis.call('HMGET', at(cid, 'plan'), i .. ':state', i .. ':hash', i .. ':code')
+    local undecided = part[1] == 'sending' or part[1] == 'unknown' or (part[1] == 'failed' and part[3] == 'not_found')
     if undecided and (tag == plan[1] .. ':' .. i or (text_hash ~= '' and part[2] == text_hash)) then
       redis.call('HSET', at(cid, 'plan'), i .. ':state', 'sent', i .. ':key', key)
-      remember(cid, 'sent', key, 7 * 86400000, 200)
+      remember_sent(cid, key)
       note(cid, '', 'sent', 'part ' .. i .. ', proved by its echo')
       -- The settling conversation need not wait for its next look-up.
       if part[1] == 'unknown' and redis.call('HGET', at(cid), 'hold_reason') == 'settling' then schedule(cid, NOW) end
       return true
     end
+  end
+  if text_hash ~= '' and redis.call('ZSCORE', at(cid, 'maybe'), text_hash) then
+    remember_sent(cid, key)
+    note(cid, '', 'sent', 'proved by a late echo')
+    return true
   end
   return app_is_ours == '1' or tag ~= ''
 end
@@ -147,7 +153,7 @@ local function defer(cid, account, key)
     elseif state ~= 'dropped' then arrived = true end
   end
   if arrived then return end -- what is on its way is finished by its turn; what was not sent stays unsent
-  redis.call('DEL', at(cid, 'plan'))
+  forget_plan(cid)
   hold(cid, takeover, 'human')
   note(cid, key, 'held', 'human')
 end
@@ -237,13 +243,19 @@ end
 
 local function delete(cid, account, original)
   event('deletion')
-  -- Once a plan stands the reply is on its way, and the message ends with it.
-  if redis.call('EXISTS', at(cid, 'plan')) == 1 then return end
+  -- Once a part of the reply may have arrived, the message ends with it.
+  for i = 0, tonumber(redis.call('HGET', at(cid, 'plan'), 'n') or '0') - 1 do
+    local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
+    if state == 'sending' or state == 'sent' or state == 'unknown' then return end
+  end
   local gone, left = filter_inbox(cid, function(key) return key ~= original end)
   if #gone == 0 then return end
   close(cid, account, original, 'silenced', 'deleted')
   redis.call('HINCRBY', at(cid), 'rev', 1)
-  if left == 0 and redis.call('HGET', at(cid), 'state') ~= 'leased' then rest(cid) end
+  if left == 0 then
+    forget_plan(cid)
+    if redis.call('HGET', at(cid), 'state') ~= 'leased' then rest(cid) end
+  end
 end
 
 local function enforce(channel, account, key, action, longest, alert)

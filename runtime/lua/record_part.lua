@@ -4,7 +4,7 @@
 -- Returns the state that stands, or 'gone'.
 
 local cid, plan_id, i, state, key, code = unpack(ARGV, 1, 6)
-if key ~= '' then remember(cid, 'sent', key, 7 * 86400000, 200) end
+if key ~= '' then remember_sent(cid, key) end
 local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')
 if plan[1] ~= plan_id then return 'gone' end
 if plan[2] == 'sent' then return 'sent' end
@@ -21,6 +21,7 @@ if key ~= '' and doubted[1] == key then
   note(cid, key, 'thread_returned', 'the echo was ours')
 end
 if state ~= 'sending' then redis.call('HDEL', at(cid), 'doubted', 'doubted_line') end
+if code == 'not_found' then remember_doubtful(cid, redis.call('HGET', at(cid, 'plan'), i .. ':hash')) end
 redis.call('HSET', at(cid, 'plan'), i .. ':state', state, i .. ':key', key, i .. ':code', code)
 note(cid, '', state, 'part ' .. i .. (code ~= '' and (' ' .. code) or ''))
 return state

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bot.ladder import Ask, Attempt, GiveUp, Rung, default_ladder, next_move
 from bot.model_output import CallFault
 from bot.repairs import Repair, repair_for
-from bot.validation import Verdict
+from bot.verdict import Verdict
 
 LADDER = default_ladder(main="main/model", fallback="other/model", max_kicks=2)
 MAIN, KICK_1, KICK_2, FALLBACK = range(4)

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from bot.model_output import Completion, ToolCall, Usage
 from bot.splitting import split_text
-from bot.validation import Judgement, ReplyContext, Verdict, judge
+from bot.validation import Judgement, ReplyContext, judge
+from bot.verdict import Verdict
 from tests.bot.legal_replies import LEGAL
 
 S, R, F, E = Verdict.SUCCESS, Verdict.RETRY_REQUIRED, Verdict.FAILED_FALLBACK, Verdict.EMPTY_NO_TOKENS

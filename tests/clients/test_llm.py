@@ -1,6 +1,7 @@
 """One call to the model: what is sent, and what becomes of every answer in the stand-in's catalogue."""
 
 import asyncio
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -288,6 +289,19 @@ async def test_a_failure_tells_its_story_without_secrets(llm: LLMClient, model: 
     chain = repr(failed) + repr(failed.__cause__) + repr(failed.__context__)
     assert "sk-invented-key" not in chain
     assert "127.0.0.1" not in chain
+
+
+async def test_what_had_come_is_kept_and_never_printed(llm: LLMClient, model: ModelStandIn) -> None:
+    model.script([Answer(content="Of course, the mug", reasoning="She asks.", end="hang")])
+
+    with pytest.raises(ModelCallFailed) as caught:
+        await llm.complete(REQUEST, replace(PATIENT, idle_seconds=0.3))
+
+    failed = pickle.loads(pickle.dumps(caught.value))
+    assert (failed.fault, failed.partial_text) == (CallFault.IDLE, "Of course, the mug")
+    assert failed.partial_reasoning == "She asks."
+    assert "mug" not in f"{failed!r} {failed}"
+    assert "She asks" not in f"{failed!r} {failed}"
 
 
 async def test_a_server_that_is_not_there_is_a_connect_fault(http: httpx.AsyncClient) -> None:

@@ -431,3 +431,84 @@ async def assert_sound(scripts: Scripts, cid: str) -> None:
         assert due is None
     if conversation.get("state") == "leased":
         assert conversation["token"]
+
+
+@pytest.mark.parametrize("end", ["replaced", "finished", "dropped", "not_found"])
+async def test_a_late_echo_of_words_that_may_have_arrived_is_no_humans(
+    scripts: Scripts, settings: Settings, end: str
+) -> None:
+    lease, plan_id = await planned(scripts, settings, "Да, есть две.")
+    await lease.begin_part(plan_id, 0, margin_seconds=1)
+    conversations = Conversations(scripts, settings)
+    await conversations.record(CONTACT.conversation_id, plan_id, 0, PartState.UNKNOWN)
+    conversation = await lease.reread()
+    assert conversation.plan is not None
+    match end:
+        case "replaced":
+            await lease.plan(conversation, ["Дальше поможет коллега."], PlanMeta(), whatever_came=True)
+        case "finished":
+            await lease.finish(Outcome.HANDED_OVER, conversation.plan.keys)
+        case "dropped":
+            await lease.hold(0, "released", drop_plan=True)
+        case "not_found":
+            await conversations.record(CONTACT.conversation_id, plan_id, 0, PartState.FAILED, code="not_found")
+
+    await Inbox(scripts, settings).receive([echo("m-late", "Да, есть две.")])
+
+    assert "takeover_until" not in await state(scripts)
+
+
+async def test_a_part_that_is_on_its_way_is_not_begun_again(scripts: Scripts, settings: Settings) -> None:
+    lease, plan_id = await planned(scripts, settings)
+
+    first = await lease.begin_part(plan_id, 0, margin_seconds=1)
+    second = await lease.begin_part(plan_id, 0, margin_seconds=1)
+
+    assert (first, second) == ("sending", "unknown")
+
+
+async def test_a_message_taken_back_before_anything_was_sent_is_not_answered(
+    scripts: Scripts, settings: Settings
+) -> None:
+    inbox = Inbox(scripts, settings)
+    await inbox.receive([message("a")])
+    lease, conversation = await claim(scripts, settings)
+    await lease.plan(conversation, ["Ответ"], PlanMeta())  # type: ignore[arg-type]
+    plan = (await lease.reread()).plan
+    assert plan is not None
+
+    await inbox.receive([Deletion(CONTACT, "a", 1)])
+
+    assert await sums(scripts) == {"received": 1, "silenced": 1}
+    assert await lease.begin_part(plan.id, 0, margin_seconds=1) == "gone"
+
+
+async def test_a_plan_of_a_newer_version_is_read_as_far_as_we_know_it(scripts: Scripts, settings: Settings) -> None:
+    lease, _ = await planned(scripts, settings)
+    key = f"ns:c:{CONTACT.conversation_id}:plan"
+    meta = await scripts.command("HGET", key, "meta")
+    await scripts.command("HSET", key, "meta", meta.replace("{", '{"from_the_future":[1],', 1))
+
+    plan = (await lease.reread()).plan
+
+    assert plan is not None
+    assert plan.meta == PlanMeta()
+
+
+async def test_retention_begins_when_nothing_is_open_and_ends_with_the_next_word(
+    scripts: Scripts, settings: Settings
+) -> None:
+    inbox = Inbox(scripts, settings)
+    keys = [f"ns:c:{CONTACT.conversation_id}{part}" for part in ("", ":seen", ":history")]
+    lease, _ = await planned(scripts, settings)
+    open_ttls = [await scripts.command("PTTL", key) for key in keys[:2]]
+    plan = (await lease.reread()).plan
+    assert plan is not None
+    await lease.finish(Outcome.ANSWERED, plan.keys, lines=[HistoryLine("bot", "Ответ", 1)])
+    closed_ttls = [await scripts.command("PTTL", key) for key in keys]
+    await inbox.receive([message()])
+    reopened_ttls = [await scripts.command("PTTL", key) for key in keys]
+
+    assert open_ttls == [-1, -1]
+    assert all(ttl > 100 * 86_400_000 for ttl in closed_ttls)
+    assert reopened_ttls == [-1, -1, -1]

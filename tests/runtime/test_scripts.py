@@ -27,4 +27,3 @@ async def test_a_cancellation_is_never_swallowed(scripts: Scripts, kind: str) ->
 
         assert done
         assert asking.cancelled()
-    await scripts.settle()

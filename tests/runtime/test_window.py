@@ -20,7 +20,10 @@ pytestmark = pytest.mark.anyio
 ACCOUNT = Account(channel=Channel.INSTAGRAM, id="17841400000000042")
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
 DAY_AND_MORE_SECONDS = 100_000.0
-TOLD = Incident("told", {"rule": "window_closing", "count": 1})
+
+
+def told(acted_at_ms: int) -> Incident:
+    return Incident("told", {"rule": "window_closing", "count": 1, "acted_at": acted_at_ms})
 
 
 def message(mid: str, at_ms: int, **more: object) -> CustomerMessage:
@@ -50,7 +53,7 @@ async def test_who_waits_is_looked_at_before_the_window_closes_and_at_its_end(
     first = await due_at(scripts)
     await scripts.command("ZADD", "ns:due", 0, CONTACT.conversation_id)
     lease, _ = await claim(scripts, settings)
-    await lease.hold(DAY_AND_MORE_SECONDS, reason, window_closing=TOLD)
+    await lease.hold(DAY_AND_MORE_SECONDS, reason, window_closing=told(at_ms))
     second = await due_at(scripts)
 
     assert first == at_ms + WINDOW_MS - MARGIN_MS - WARNING_MS
@@ -64,13 +67,26 @@ async def test_a_new_message_opens_a_new_window_of_which_managers_may_be_told_ag
     inbox, first_at, second_at = Inbox(scripts, settings), now_ms() - 7_200_000, now_ms() - 3_600_000
     await inbox.receive([message("m1", first_at)])
     lease, _ = await claim(scripts, settings)
-    await lease.hold(0, Deferral.HUMAN, window_closing=TOLD)
+    await lease.hold(0, Deferral.HUMAN, window_closing=told(first_at))
     await inbox.receive([message("m2", second_at)])
 
     lease, conversation = await claim(scripts, settings)
     await lease.hold(DAY_AND_MORE_SECONDS, Deferral.HUMAN)
 
     assert conversation.window_told_ms == first_at
+    assert await due_at(scripts) == second_at + WINDOW_MS - MARGIN_MS - WARNING_MS
+
+
+async def test_a_warning_of_the_old_window_is_not_taken_for_one_of_the_new(
+    scripts: Scripts, settings: Settings
+) -> None:
+    inbox, first_at, second_at = Inbox(scripts, settings), now_ms() - 7_200_000, now_ms() - 3_600_000
+    await inbox.receive([message("m1", first_at)])
+    lease, _ = await claim(scripts, settings)
+    await inbox.receive([message("m2", second_at)])
+
+    await lease.hold(DAY_AND_MORE_SECONDS, Deferral.HUMAN, window_closing=told(first_at))
+
     assert await due_at(scripts) == second_at + WINDOW_MS - MARGIN_MS - WARNING_MS
 
 

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.messages import Media, MediaKind
 from webhooks.attachments import describe_attachments, describe_button, describe_referral, describe_reply
 from webhooks.payloads import CAPTION_LIMIT, as_caption
 
@@ -120,3 +121,26 @@ def test_a_button_payload_is_capped() -> None:
     assert describe_button("A") == ("[button: A]",)
     assert describe_button("") == describe_button(None) == describe_button({}) == ()
     assert len(describe_button("y" * 2000)[0]) == CAPTION_LIMIT + len("[button: ]")
+
+
+def test_what_could_be_put_into_words_keeps_its_address_and_its_place() -> None:
+    found = describe_attachments(
+        [
+            {"type": "file", "payload": {"url": f"{URL}.pdf"}},
+            {"type": "audio", "payload": {"url": f"{URL}.m4a"}},
+            {"type": "image", "payload": {"url": f"{URL}.jpg"}},
+            {"type": "image", "payload": {"url": f"{URL}.gif"}},
+            {"type": "sticker", "payload": {"url": f"{URL}.gif"}},
+            {"type": "image", "payload": {"url": URL + "x" * 3000}},
+            {"type": "image"},
+        ]
+    )
+
+    assert found.media == (Media(MediaKind.AUDIO, f"{URL}.m4a", 1), Media(MediaKind.IMAGE, f"{URL}.jpg", 2))
+    assert [found.notes[m.note] for m in found.media] == ["[voice message]", "[photo]"]
+
+
+def test_an_album_keeps_no_more_addresses_than_are_read() -> None:
+    found = describe_attachments([{"type": "image", "payload": {"url": f"{URL}{n}"}} for n in range(30)])
+
+    assert len(found.media) == 5

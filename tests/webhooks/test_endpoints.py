@@ -18,6 +18,7 @@ pytestmark = pytest.mark.anyio
 
 HELLO = json.dumps(instagram(message("aWdf_1", text="Привет 🚀"))).encode()
 PATH = "/webhooks/meta"
+SIGNED = (b"x-hub-signature-256", sign(HELLO)["X-Hub-Signature-256"].encode())
 
 
 def client_of(app: Any) -> httpx.AsyncClient:
@@ -203,7 +204,7 @@ async def test_a_body_over_the_cap_is_refused_unread(store: RememberingStore) ->
         "type": "http",
         "method": "POST",
         "path": PATH,
-        "headers": [(b"content-length", str(8 * 1024 * 1024 + 1).encode())],
+        "headers": [SIGNED, (b"content-length", str(8 * 1024 * 1024 + 1).encode())],
     }
     await create_app(make_settings(), store)(scope, no_more, keep)
 
@@ -245,7 +246,7 @@ async def test_a_client_that_leaves_gets_no_answer(store: RememberingStore) -> N
         sent.append(event)
 
     app = create_app(make_settings(), store)
-    await app({"type": "http", "method": "POST", "path": PATH, "headers": []}, receive, keep)
+    await app({"type": "http", "method": "POST", "path": PATH, "headers": [SIGNED]}, receive, keep)
 
     assert sent == []
     assert store.calls == []

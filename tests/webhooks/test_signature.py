@@ -1,6 +1,7 @@
 import hashlib
 import hmac
 import json
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,11 @@ ESCAPED = (
 ESCAPED_DIGEST = b"sha256=7bcc9a9a6f9b5c361e32deadcc6c51a2972939fe3b32ef606fc67ec6c0b29c2c"
 
 
+def signs(body: bytes, header: bytes | None, secrets: Sequence[bytes]) -> bool:
+    digest = parse_signature(header)
+    return digest is not None and is_signed(body, digest, secrets)
+
+
 def header(body: bytes, secret: bytes = SECRET) -> bytes:
     return b"sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest().encode()
 
@@ -30,18 +36,14 @@ def header(body: bytes, secret: bytes = SECRET) -> bytes:
     ],
 )
 def test_known_bodies_match_their_published_signatures(body: bytes, signature: bytes) -> None:
-    assert is_signed(body, signature, [SECRET])
+    assert signs(body, signature, [SECRET])
 
 
 def test_a_reserialised_body_is_refused() -> None:
     parsed = json.loads(ESCAPED)
 
-    assert not is_signed(
-        json.dumps(parsed, ensure_ascii=True, separators=(",", ":")).encode(), ESCAPED_DIGEST, [SECRET]
-    )
-    assert not is_signed(
-        json.dumps(parsed, ensure_ascii=False, separators=(",", ":")).encode(), ESCAPED_DIGEST, [SECRET]
-    )
+    assert not signs(json.dumps(parsed, ensure_ascii=True, separators=(",", ":")).encode(), ESCAPED_DIGEST, [SECRET])
+    assert not signs(json.dumps(parsed, ensure_ascii=False, separators=(",", ":")).encode(), ESCAPED_DIGEST, [SECRET])
 
 
 def test_a_body_that_a_proxy_decoded_still_matches() -> None:
@@ -49,24 +51,24 @@ def test_a_body_that_a_proxy_decoded_still_matches() -> None:
     decoded = decoded.replace(rb"\u00e9", "é".encode()).replace(rb"\ud83d\ude80", "🚀".encode())
 
     assert decoded != ESCAPED
-    assert is_signed(decoded, ESCAPED_DIGEST, [SECRET])
+    assert signs(decoded, ESCAPED_DIGEST, [SECRET])
 
 
 def test_bytes_that_are_no_text_are_refused_and_match_when_signed_as_they_are() -> None:
     body = b'{"a":"\xff\xfe"}'
 
-    assert not is_signed(body, header(b"another"), [SECRET])
-    assert is_signed(body, header(body), [SECRET])
+    assert not signs(body, header(b"another"), [SECRET])
+    assert signs(body, header(body), [SECRET])
 
 
 def test_any_of_the_secrets_may_match() -> None:
-    assert is_signed(EMPTY, header(EMPTY, b"second"), [b"first", b"second", b"third"])
-    assert not is_signed(EMPTY, header(EMPTY, b"fourth"), [b"first", b"second", b"third"])
+    assert signs(EMPTY, header(EMPTY, b"second"), [b"first", b"second", b"third"])
+    assert not signs(EMPTY, header(EMPTY, b"fourth"), [b"first", b"second", b"third"])
 
 
 def test_without_a_secret_nothing_matches() -> None:
-    assert not is_signed(EMPTY, header(EMPTY), [])
-    assert not is_signed(EMPTY, header(EMPTY, b""), [b""])
+    assert not signs(EMPTY, header(EMPTY), [])
+    assert not signs(EMPTY, header(EMPTY, b""), [b""])
 
 
 @pytest.mark.parametrize(
@@ -87,18 +89,18 @@ def test_without_a_secret_nothing_matches() -> None:
 )
 def test_a_missing_or_malformed_header_is_refused(odd: bytes | None) -> None:
     assert parse_signature(odd) is None
-    assert not is_signed(EMPTY, odd, [SECRET])
+    assert not signs(EMPTY, odd, [SECRET])
 
 
 def test_uppercase_hex_is_the_same_digest() -> None:
-    assert is_signed(EMPTY, b"sha256=" + header(EMPTY)[7:].upper(), [SECRET])
+    assert signs(EMPTY, b"sha256=" + header(EMPTY)[7:].upper(), [SECRET])
 
 
 @given(body=st.binary(max_size=300), secret=st.binary(min_size=1, max_size=40), other=st.binary(max_size=300))
 def test_exactly_the_signed_bytes_match(body: bytes, secret: bytes, other: bytes) -> None:
-    assert is_signed(body, header(body, secret), [secret])
+    assert signs(body, header(body, secret), [secret])
     if other.isascii() and other != body:
-        assert not is_signed(other, header(body, secret), [secret])
+        assert not signs(other, header(body, secret), [secret])
 
 
 @given(
@@ -108,4 +110,4 @@ def test_every_decoded_text_matches_its_escaped_signature(text: str) -> None:
     escaped = json.dumps({"text": text}).encode()
     decoded = json.dumps({"text": text}, ensure_ascii=False).encode()
 
-    assert is_signed(decoded, header(escaped), [SECRET])
+    assert signs(decoded, header(escaped), [SECRET])

@@ -159,9 +159,9 @@ def test_an_alias_never_hides_an_account_of_that_id() -> None:
         ]
     )
 
-    assert accounts.find(Channel.INSTAGRAM, "1") == "1"
-    assert accounts.find(Channel.INSTAGRAM, "2") == "2"
-    assert accounts.find(Channel.MESSENGER, "1") is None
+    assert accounts.on(Channel.INSTAGRAM)["1"] == "1"
+    assert accounts.on(Channel.INSTAGRAM)["2"] == "2"
+    assert "1" not in accounts.on(Channel.MESSENGER)
 
 
 def test_the_channel_is_part_of_the_contact() -> None:

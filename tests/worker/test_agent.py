@@ -432,6 +432,42 @@ async def test_thoughts_of_failures_are_handed_on_and_those_of_replies_are_not(b
     assert thought.reasonings[0].text == LOCKED_DRAFT.reasoning
 
 
+async def test_thoughts_without_end_leave_what_they_were(bench: Bench) -> None:
+    bench.model.script([FAULTS["thinking_forever"]])
+    bench.model.play_for_good(good())
+
+    thought = await bench.think(seconds=4)
+
+    assert thought.reply is not None
+    (kept,) = thought.reasonings
+    assert (kept.rung, kept.rule) == ("main", "thinking_too_long")
+    assert kept.text.startswith("Let me think again.")
+    failed = thought.attempts[0]
+    assert failed.reasoning_tokens == failed.completion_tokens > 0
+    assert failed.prompt_tokens > 0
+
+
+async def test_what_a_failed_turn_had_begun_to_say_goes_to_the_notebook(bench: Bench) -> None:
+    bench.model.play_for_good(FAULTS["stall"])
+    heard: list[str] = []
+
+    thought = await bench.think(seconds=4, on_found=heard.append)
+
+    assert thought.reply is None
+    assert "Здравствуйте! Кружка" in thought.notebook
+    assert "Здравствуйте! Кружка" in heard[-1]
+    assert thought.attempts[0].content_chars == len("Здравствуйте! Кружка")
+
+
+async def test_the_beginning_of_nonsense_is_not_kept(bench: Bench) -> None:
+    bench.model.play_for_good(FAULTS["drip"])
+
+    thought = await bench.think(seconds=4)
+
+    assert thought.reply is None
+    assert thought.notebook == ""
+
+
 @pytest.mark.parametrize("kicks", [0, 1, 2])
 async def test_max_kicks_is_respected(bench: Bench, kicks: int) -> None:
     bench.model.play_for_good(FAULTS["reasoning_lock"])

@@ -1,5 +1,6 @@
 """A conversation whose turns fail in our own code ends with a human, and does not stop the others."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from runtime.schedule import Schedule
 from runtime.scripts import Scripts
 from runtime.settings import Account, Config, Debounce, Environment, Settings
 from sandbox.meta import MetaSandbox
+from sandbox.meta_faults import Fault
 from sandbox.model import ModelStandIn
 from sandbox.server import SandboxServer
 from worker.house import House, build_house, load_texts
@@ -100,3 +102,57 @@ async def test_a_bug_is_forgotten_once_a_turn_succeeds(house: House, scripts: Sc
 
     assert (await turn(house, scripts)).startswith("answered")
     assert await scripts.command("HGET", f"ns:c:{CONTACT.conversation_id}", "failures") is None
+
+
+async def test_a_bug_in_delivering_ends_with_a_human_too(house: House, scripts: Scripts) -> None:
+    await Inbox(scripts, house.settings).receive(
+        [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
+    )
+    sick = replace(house, pacing=None)  # type: ignore[arg-type]  # a bug of ours on the way to Meta
+
+    words = [await turn(sick, scripts) for _ in range(4)]
+
+    assert words == ["failed: AttributeError"] * 3 + ["handed_over"]
+    assert (await Ledger(scripts).sums()).handed_over == 1
+
+
+async def test_an_unknown_send_that_nobody_can_clear_up_is_never_answered_anew(
+    house: House, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer]
+) -> None:
+    await Inbox(scripts, house.settings).receive(
+        [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
+    )
+    sandbox, before = meta[0], len(meta[0].sent)
+    sandbox.lose_answer_next()
+    sandbox.refuse_next(100, 33, 400, on="reads")
+    await turn(house, scripts)
+    sandbox.refuse_next(2, 1545133, 500)  # the handoff line is turned away for now
+    words = [await turn(house, scripts) for _ in range(3)]
+
+    assert [word for word in words if word != "not_handed_out"][-1].startswith("handed_over")
+    arrived = [message["text"] for message in sandbox.sent[before:]]
+    assert len(arrived) == 2
+    assert "коллега" in arrived[1]
+
+
+async def test_a_message_id_survives_a_store_that_is_away_for_a_moment(
+    house: House, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer], valkey: EmbeddedValkey
+) -> None:
+    await Inbox(scripts, house.settings).receive(
+        [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
+    )
+    sandbox, before = meta[0], len(meta[0].sent)
+    sandbox.fault_for(CONTACT.customer_id, Fault("slow", seconds=0.5))
+    running = asyncio.create_task(turn(house, scripts))
+    async with asyncio.timeout(10):
+        while await scripts.command("HGET", f"ns:c:{CONTACT.conversation_id}:plan", "0:state") != "sending":
+            await asyncio.sleep(0.01)
+
+    valkey.kill()
+    await asyncio.to_thread(sandbox.wait_for_sent, before + 1)
+    await asyncio.sleep(0.2)  # the first try to record it meets nobody
+    valkey.restart()
+    word = await running
+
+    assert word.startswith("answered")
+    assert len(sandbox.sent) == before + 1

@@ -23,6 +23,7 @@ from sandbox.server import SandboxServer
 from worker.agent import Agent, Budget, Thought
 from worker.knowledge import load_knowledge
 from worker.prompt_files import PromptSet, load_prompts
+from worker.purse import Prices
 from worker.tools import ToolBox, search_tool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +70,7 @@ class Bench:
         seconds: float = 8,
         ladder: Sequence[Rung] | None = None,
         spending: Spending | None = None,
+        prices: Prices | None = None,
         on_found: Callable[[str], None] = lambda _: None,
         **settings: Any,
     ) -> Thought:
@@ -85,6 +87,7 @@ class Bench:
             tools=toolbox(),
             clock=clock.monotonic,
             spending=spending,
+            prices=prices,
         )
         system = prompts().system(
             stage="NEW", now_local="Monday morning", business_name="Demo Studio", timezone="Europe/Moscow"

@@ -1,0 +1,92 @@
+"""The dispatcher hands out what is due, and no more than the workers can take."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from bot.messages import Channel, Contact, CustomerMessage, MessageKind
+from runtime import queue
+from runtime.clock import now_ms
+from runtime.embedded import EmbeddedValkey
+from runtime.health import SystemHealth
+from runtime.inbox import Inbox
+from runtime.redis import connect
+from runtime.schedule import Schedule
+from runtime.scripts import Scripts
+from runtime.settings import Account, Config, Debounce, Environment, Settings
+from webhooks.dispatcher import QUOTA, Dispatcher
+
+pytestmark = pytest.mark.anyio
+QUEUE_KEY = "ns:celery:turns"
+
+
+@pytest.fixture(scope="module")
+def valkey() -> Iterator[EmbeddedValkey]:
+    with EmbeddedValkey() as server:
+        yield server
+
+
+@pytest.fixture
+def settings(valkey: EmbeddedValkey) -> Settings:
+    return Settings(
+        env=Environment(redis_url=valkey.url),
+        config=Config(
+            accounts=(Account(channel=Channel.INSTAGRAM, id="1"),),
+            debounce=Debounce(quiet_seconds=0, max_wait_seconds=0),
+        ),
+    )
+
+
+@pytest.fixture
+async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
+    client = connect(valkey.url, max_connections=8, timeout_seconds=10)
+    await client.flushall()
+    yield Scripts(client)
+    await client.aclose()
+
+
+async def run_for(dispatcher: Dispatcher, seconds: float) -> None:
+    running = asyncio.create_task(dispatcher.run())
+    await asyncio.sleep(seconds)
+    dispatcher.stop()
+    async with asyncio.timeout(10):
+        await running
+
+
+async def receive(scripts: Scripts, settings: Settings, count: int) -> None:
+    await Inbox(scripts, settings).receive(
+        [
+            CustomerMessage(Contact(Channel.INSTAGRAM, "1", str(i)), MessageKind.MESSAGE, f"m{i}", now_ms(), "?")
+            for i in range(count)
+        ]
+    )
+
+
+async def test_what_is_due_becomes_a_poke(scripts: Scripts, settings: Settings) -> None:
+    await receive(scripts, settings, 3)
+    schedule = Schedule(scripts)
+
+    await run_for(Dispatcher(schedule, SystemHealth(scripts, settings), queue.make_celery(settings)), 1)
+
+    assert await scripts.command("LLEN", QUEUE_KEY) == 3
+    await schedule.aclose()
+
+
+async def test_a_queue_that_nobody_empties_does_not_grow(scripts: Scripts, settings: Settings) -> None:
+    celery = queue.make_celery(settings)
+
+    def fill() -> None:
+        with celery.producer_pool.acquire(block=True) as producer:
+            for i in range(QUOTA):
+                celery.send_task(queue.ANSWER, args=[str(i)], producer=producer)
+
+    await asyncio.to_thread(fill)
+    await receive(scripts, settings, 20)
+    schedule = Schedule(scripts)
+
+    await run_for(Dispatcher(schedule, SystemHealth(scripts, settings), celery), 2)
+
+    assert await scripts.command("LLEN", QUEUE_KEY) == QUOTA
+    assert await scripts.command("ZCARD", "ns:due") == 20
+    await schedule.aclose()

@@ -33,7 +33,7 @@ up: .venv/.installed ## run Nightshift: the Procfile, and an embedded Valkey unl
 	@.venv/bin/nightshift up
 
 test: .venv/.installed-dev ## run the tests (ARGS="-k window" passes on to pytest)
-	.venv/bin/python -m pytest $(ARGS)
+	.venv/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: .venv/.installed-dev ## format, lint, types and the import rules, without changing anything
 	.venv/bin/python -m ruff format --check

@@ -68,9 +68,7 @@ class Receiver:
             await self._live(receive, send)
             return
         headers = dict(scope["headers"])
-        body, held = await read_body(
-            receive, headers, limit_bytes=1 << 23, patience=self._patience, room=self._room
-        )
+        body, held = await read_body(receive, headers, limit_bytes=1 << 23, patience=self._patience, room=self._room)
         self._room.give_back(held)
         digest = parse_signature(headers.get(b"x-hub-signature-256"))
         if digest is None or not is_signed(body, digest, self._secrets):

@@ -18,7 +18,7 @@ class OpenMessage:
     text: str = ""
     notes: tuple[str, ...] = ()
     needs_text: bool = False
-    media: tuple[Media, ...] = ()
+    media: tuple[Media, ...] = field(default=(), repr=False)
 
     @property
     def for_model(self) -> str:

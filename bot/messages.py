@@ -1,6 +1,6 @@
 """What Meta tells us, in our own words: the events a webhook is translated into."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 
@@ -48,7 +48,7 @@ class Media:
     """
 
     kind: MediaKind
-    url: str
+    url: str = field(repr=False)
     note: int
 
 
@@ -69,7 +69,8 @@ class CustomerMessage:
     notes: tuple[str, ...] = ()
     needs_text: bool = False
     closed_as: SilenceReason | None = None
-    media: tuple[Media, ...] = ()
+    # Not compared: the same message sent again carries addresses that were signed anew.
+    media: tuple[Media, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +143,27 @@ class PolicyEnforcement:
 
 
 @dataclass(frozen=True, slots=True)
+class Comment:
+    """A new comment of somebody else under a post of ours. `customer_id` is its author."""
+
+    channel: Channel
+    account_id: str
+    comment_id: str
+    customer_id: str
+    at_ms: int
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
-    """Accepted, counted under `kind`, and nothing else: reads, deliveries, unknown kinds or accounts."""
+    """Accepted, counted under `kind`, and nothing else: reads, deliveries, unknown kinds or accounts.
+
+    Only a `comment` may have a sequel: a private reply, where the configuration has words for it.
+    """
 
     kind: str
     account_id: str = ""
+    comment: Comment | None = field(default=None, compare=False)
 
 
 Event = CustomerMessage | Echo | Edit | Deletion | CustomerAction | ThreadControl | PolicyEnforcement | Noted

@@ -48,6 +48,14 @@ class Profile:
     username: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PrivateReply:
+    """`customer_id` is the author's id in conversations, "" when Meta does not tell."""
+
+    mid: str
+    customer_id: str
+
+
 class GraphAPI:
     """The Send, Conversations and User Profile APIs in the flavour of `account`.
 
@@ -100,6 +108,17 @@ class GraphAPI:
         if isinstance(mid, str) and mid.strip():
             return mid
         raise SendOutcomeUnknown("accepted without a message id", status)
+
+    async def send_private_reply(self, comment_id: str, text: str) -> PrivateReply:
+        """Answer a comment by a message to its author: once for each comment, within seven days of it."""
+        body: dict[str, Any] = {"recipient": {"comment_id": comment_id}, "message": {"text": text}}
+        if not self._instagram_login:
+            body["messaging_type"] = "RESPONSE"
+        status, answer = await self._call("POST", f"{self._owner}/messages", body=body)
+        mid = _text(answer.get("message_id")).strip()
+        if not mid:
+            raise SendOutcomeUnknown("accepted without a message id", status)
+        return PrivateReply(mid, _text(answer.get("recipient_id")))
 
     async def send_action(self, to: str, action: str) -> None:
         """Show `typing_on`, `typing_off` or `mark_seen`; decoration, so a caller logs its failure and goes on."""

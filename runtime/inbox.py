@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from bot.comments import wants_private_reply
 from bot.messages import (
     CustomerAction,
     CustomerMessage,
@@ -21,6 +22,7 @@ from bot.messages import (
 from bot.outcome import SilenceReason
 from bot.retry import RESTRICTED_SECONDS
 from runtime.clock import now_ms
+from runtime.comments import CommentOutbox
 from runtime.hashing import key_of, text_hash
 from runtime.health import SystemHealth
 from runtime.redis import StoreUnavailable, connect, store_error
@@ -52,6 +54,8 @@ class Inbox:
         self._waiting: deque[tuple[list[_Argument], asyncio.Future[None]]] = deque()
         self._storing: set[asyncio.Task[None]] = set()
         self._health = SystemHealth(scripts, settings)
+        self._keywords = config.comments.keywords
+        self._comments = CommentOutbox(scripts)
         self._media = config.media.kinds  # addresses of what nobody reads are not kept
 
     async def receive(self, events: Sequence[Event]) -> None:
@@ -66,6 +70,14 @@ class Inbox:
             task = asyncio.create_task(self._store())
             self._storing.add(task)
         await done
+        if self._keywords:
+            await self._note_comments(events)
+
+    async def _note_comments(self, events: Sequence[Event]) -> None:
+        for event in events:
+            comment = event.comment if isinstance(event, Noted) else None
+            if comment is not None and wants_private_reply(comment, self._keywords):
+                await self._comments.note(comment)
 
     async def _store(self) -> None:
         try:

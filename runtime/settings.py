@@ -17,6 +17,8 @@ from bot.ladder_config import declared_ladder, ladder_faults
 from bot.messages import Channel
 from bot.shift import Hours, ShiftMode, parse_hours
 
+MOST_REPLY_BYTES = 1000
+
 
 class SettingsInvalid(Exception):
     """The process must not start; the message lists every fault found."""
@@ -167,6 +169,21 @@ class Alerts(Section):
         return value
 
 
+class CommentSettings(Section):
+    """A comment with one of these words is answered once, privately, with `reply`; no words, no replies."""
+
+    keywords: tuple[str, ...] = ()
+    reply: str = ""
+
+    @model_validator(mode="after")
+    def has_words_to_say(self) -> "CommentSettings":
+        if self.keywords and not self.reply.strip():
+            raise ValueError("keywords without a reply: write what a comment is answered with")
+        if len(self.reply.encode()) > MOST_REPLY_BYTES:
+            raise ValueError(f"reply is longer than the {MOST_REPLY_BYTES} bytes that Instagram takes in one message")
+        return self
+
+
 class MediaSettings(Section):
     """Who puts voice messages and pictures into words: `module:factory`, see worker/media.py; empty for nobody."""
 
@@ -206,6 +223,7 @@ class Config(Section):
     alerts: Alerts = Alerts()
     telemetry: TelemetrySettings = TelemetrySettings()
     media: MediaSettings = MediaSettings()
+    comments: CommentSettings = CommentSettings()
 
     @model_validator(mode="after")
     def ladder_ends_in_the_stub(self) -> "Config":

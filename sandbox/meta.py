@@ -112,9 +112,14 @@ class MetaSandbox(People, Faults):
         to = recipient.get("id") if isinstance(recipient, dict) else None
         if isinstance(recipient, dict) and isinstance(recipient.get("user_ref"), str):
             to = f"user_ref:{recipient['user_ref']}"  # a visitor of the plug-in, as our receiver names them
+        comment_id = recipient.get("comment_id") if isinstance(recipient, dict) else None
+        if isinstance(comment_id, str):
+            to = self.store.comments.get(comment_id)
         account = self._account_for(request, to)
         if isinstance(account, Response):
             return account
+        if isinstance(comment_id, str) and to in {None, account.id, account.page_id}:
+            return refusal(100, 2534025)
         if not isinstance(to, str) or not to:
             return refusal(100, message="(#100) No recipient.id")
         if "sender_action" in body:
@@ -122,8 +127,10 @@ class MetaSandbox(People, Faults):
         fault = await self._fault("messages", to)
         if fault is not None and not fault.delivered:
             return await self._fail(request, account, fault)
-        if refused := self._refused(account, to, body):
+        if refused := self._refused(account, to, body, to_comment=comment_id is not None):
             return refused
+        if isinstance(comment_id, str):
+            del self.store.comments[comment_id]  # one reply for each
         message = body["message"]
         mid, text, metadata = new_mid(account.channel), message.get("text", ""), message.get("metadata")
         self.store.record_sent(account, to, text, mid, metadata)
@@ -138,7 +145,7 @@ class MetaSandbox(People, Faults):
         response.background = echo
         return response
 
-    def _refused(self, account: Account, to: str, body: Mapping[str, Any]) -> Response | None:
+    def _refused(self, account: Account, to: str, body: Mapping[str, Any], *, to_comment: bool) -> Response | None:
         message = body.get("message")
         if "tag" in body or body.get("messaging_type") not in {None, "RESPONSE", "UPDATE"}:
             return refusal(100, message="(#100) Message tags are not accepted")
@@ -152,7 +159,7 @@ class MetaSandbox(People, Faults):
                 return refusal(100, message="(#100) param message must be non-empty")
             if limit_exceeded(account.channel, text):
                 return refusal(100, message="(#100) Length of param message[text] is over the limit")
-        if not self.store.window_open(account, to):
+        if not to_comment and not self.store.window_open(account, to):
             code, subcode, status = _WINDOW_CLOSED[account.channel]
             return refusal(code, subcode, status)
         return None

@@ -1,6 +1,7 @@
 """Customers and managers, as Meta tells of them: their doings become signed webhooks to us."""
 
 import asyncio
+import secrets
 from typing import Any
 
 import httpx
@@ -45,6 +46,17 @@ class People:
     def human(self, customer_id: str, text: str, *, account: Account | None = None, **more: Any) -> WebhookItem:
         return meta_webhooks.human_echo_item(
             account or self.account(), customer_id, text=text, **{"at_ms": self._now_ms()} | more
+        )
+
+    def comment(
+        self, customer_id: str, text: str, *, account: Account | None = None, comment_id: str = "", **more: Any
+    ) -> WebhookItem:
+        """Somebody comments on a post; the comment may be answered privately once."""
+        owner = account or self.account()
+        comment_id = comment_id or f"179{secrets.randbelow(10**14):014d}"
+        self.store.comments[comment_id] = customer_id
+        return meta_webhooks.comment_item(
+            owner, customer_id, text=text, comment_id=comment_id, **{"at_ms": self._now_ms()} | more
         )
 
     def read(self, customer_id: str, *, account: Account | None = None, **more: Any) -> WebhookItem:

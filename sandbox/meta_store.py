@@ -53,6 +53,7 @@ class MetaStore:
         self.sent: list[dict[str, Any]] = []
         self.actions: list[dict[str, Any]] = []
         self.profiles: dict[str, dict[str, str]] = {}
+        self.comments: dict[str, str] = {}  # that may be answered privately, and their authors
         self._threads: dict[tuple[str, str, str], Thread] = {}
         self._changed = threading.Condition()
 
@@ -145,6 +146,7 @@ class MetaStore:
             self.sent.clear()
             self.actions.clear()
             self.profiles.clear()
+            self.comments.clear()
             self._threads.clear()
 
     def _remember(self, thread: Thread, mid: str, sender: str, recipient: str, text: str, at: float) -> None:

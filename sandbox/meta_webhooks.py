@@ -74,6 +74,19 @@ def postback_item(
     return _from_customer(account, customer_id, at_ms, postback=postback)
 
 
+def comment_item(
+    account: Account, customer_id: str, *, at_ms: int, text: str, comment_id: str, verb: str = "add"
+) -> WebhookItem:
+    """A comment under a post, in the shape of the account's channel: a change, not a message."""
+    author = {"id": customer_id, "username": "invented_user", "name": "Invented Name"}
+    if account.channel == Channel.MESSENGER:
+        value: dict[str, Any] = {"item": "comment", "verb": verb, "comment_id": comment_id, "message": text}
+        value |= {"from": author, "created_time": at_ms // 1000, "post_id": "104_900"}
+        return WebhookItem(account, {"field": "feed", "value": value}, "changes")
+    value = {"id": comment_id, "from": author, "text": text, "media": {"id": "18000000000000777"}}
+    return WebhookItem(account, {"field": "comments", "value": value}, "changes")
+
+
 def read_item(account: Account, customer_id: str, *, at_ms: int, mid: str) -> WebhookItem:
     """A customer has seen a message: a mid on Instagram, a watermark on Messenger."""
     seen = {"watermark": at_ms} if account.channel == Channel.MESSENGER else {"mid": mid}

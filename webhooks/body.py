@@ -24,60 +24,64 @@ class ClientGone(Exception):
 
 
 class Room:
-    """The memory, in bytes, that all unfinished bodies may take together: anybody may send, signed or not."""
+    """The memory that all unfinished bodies may take together: anybody may send, signed or not.
 
-    def __init__(self, size_bytes: int) -> None:
-        self.left_bytes = size_bytes
+    The first `free_bytes` of each need no room, so that ordinary POSTs come through whatever strangers do.
+    """
 
-    def take(self, size_bytes: int) -> None:
-        if size_bytes > self.left_bytes:
+    def __init__(self, size_bytes: int, *, free_bytes: int = 64 * 1024) -> None:
+        self._left = size_bytes
+        self._free = free_bytes
+
+    def hold(self, held: int, size_bytes: int) -> int:
+        """What a body holds once it has grown to `size_bytes`, where it held `held` before; raise `NoRoom`."""
+        wanted = max(size_bytes - self._free, 0)
+        if wanted - held > self._left:
             raise NoRoom
-        self.left_bytes -= size_bytes
+        self._left -= wanted - held
+        return wanted
 
-    def give_back(self, size_bytes: int) -> None:
-        self.left_bytes += size_bytes
+    def give_back(self, held: int) -> None:
+        self._left += held
 
 
 async def read_body(
     receive: Receive, headers: Mapping[bytes, bytes], *, limit_bytes: int, patience: Patience, room: Room
 ) -> tuple[bytes, int]:
-    """The whole body, and how much of `room` it holds until the caller gives that back.
+    """The whole body, and what it holds of `room` until the caller gives that back.
 
-    A body that is complete at once, as nearly all of Meta's are, needs no room: a full one does not keep it out.
     Raise `BodyTooLarge`, `BodyTooSlow`, `NoRoom` or `ClientGone`; then nothing is held.
     """
     announced = headers.get(b"content-length", b"")
     if announced.isdigit() and (len(announced) > 18 or int(announced) > limit_bytes):
         raise BodyTooLarge
+    held = 0
     try:
         with patience.for_one():
             message = await receive()
             body = _chunk(message)
-            if not message.get("more_body"):
-                if len(body) > limit_bytes:
-                    raise BodyTooLarge
-                return body, 0
-            return await _read_on(body, receive, limit_bytes, room)
+            if message.get("more_body"):
+                body, held = await _read_on(body, receive, limit_bytes, room)
     except TimeoutError as exc:
         raise BodyTooSlow from exc
+    if len(body) > limit_bytes:
+        room.give_back(held)
+        raise BodyTooLarge
+    return body, held
 
 
 async def _read_on(begun: bytes, receive: Receive, limit_bytes: int, room: Room) -> tuple[bytes, int]:
-    whole, chunk, held, more = bytearray(), begun, 0, True
+    whole, held, more = bytearray(begun), 0, True
     try:
-        while True:
-            room.take(len(chunk))
-            held += len(chunk)
-            whole += chunk
-            if held > limit_bytes:
-                raise BodyTooLarge
-            if not more:
-                return bytes(whole), held
+        while more and len(whole) <= limit_bytes:
             message = await receive()
-            chunk, more = _chunk(message), message.get("more_body", False)
+            whole += _chunk(message)
+            held = room.hold(held, len(whole))
+            more = message.get("more_body", False)
     except BaseException:
         room.give_back(held)
         raise
+    return bytes(whole), held
 
 
 def _chunk(message: Message) -> bytes:

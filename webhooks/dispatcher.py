@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from celery import Celery
 from kombu import Producer
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError  # what kombu lets through when its broker is behind Sentinel
 
 from runtime import queue
 from runtime.cancelling import cancel_and_wait
@@ -69,7 +70,7 @@ class Dispatcher:
                     trouble = 0
                     self._last_round = monotonic()
                     continue
-                foreseen = isinstance(error, StoreUnavailable | OperationalError | TimeoutError | OSError)
+                foreseen = isinstance(error, StoreUnavailable | OperationalError | RedisError | TimeoutError | OSError)
                 if not foreseen:  # a bug of ours; a dispatcher that ended would silence everybody
                     log.error("dispatcher_round_failed", error=type(error).__name__, exc_info=error)
                 elif not trouble:

@@ -56,7 +56,8 @@ class NotSigned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`body_bytes`: a legal batch of 1000 can reach 3 MiB; `all_bodies_bytes`: what unfinished bodies hold together.
+    """`body_bytes`: a legal batch of 1000 can reach 3 MiB. `all_bodies_bytes`: what unfinished bodies take together, but
+    for the first `free_bytes` of each.
 
     `store_seconds`: Meta waits 5 s, and must hear a no in time. Bodies over `inline_bytes` are checked and parsed in a
     thread, so that they do not hold up the small ones.
@@ -64,6 +65,7 @@ class Limits:
 
     body_bytes: int = 8 * 1024 * 1024
     all_bodies_bytes: int = 64 * 1024 * 1024
+    free_bytes: int = 64 * 1024
     body_seconds: float = 10.0
     store_seconds: float = 1.5
     inline_bytes: int = 256 * 1024
@@ -137,7 +139,7 @@ class WebhookEndpoint:
         self._limits = limits or Limits()
         self._body_patience = Patience(self._limits.body_seconds)
         self._store_patience = Patience(self._limits.store_seconds)
-        self._room = Room(self._limits.all_bodies_bytes)
+        self._room = Room(self._limits.all_bodies_bytes, free_bytes=self._limits.free_bytes)
         self._clock_ms = clock_ms
         self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
 

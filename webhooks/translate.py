@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bot.messages import Channel, Event, Noted
+from bot.messages import Channel, Comment, Event, Noted
 from runtime.logging import get_logger
 from webhooks.accounts import Accounts
 from webhooks.items import Entry, event_of
-from webhooks.payloads import as_id, as_list, as_text
+from webhooks.payloads import TEXT_LIMIT, as_id, as_list, as_mapping, as_ms, as_text
 
 log = get_logger(__name__)
 
@@ -84,4 +84,17 @@ def _change(change: Mapping[str, Any], entry: Entry) -> Event:
     kind = _COMMENT_FIELDS.get(field, "unknown_change")
     if kind == "feed" and isinstance(value, dict) and value.get("item") == "comment":
         kind = "comment"
-    return Noted(kind, account_id)
+    comment = _comment(value, entry, account_id) if kind == "comment" and isinstance(value, dict) else None
+    return Noted(kind, account_id, comment)
+
+
+def _comment(value: Mapping[str, Any], entry: Entry, account_id: str) -> Comment | None:
+    """A new one by somebody else; None for our own, an edited or hidden one, or one that names no author."""
+    comment_id = as_id(value.get("comment_id")) or as_id(value.get("id"))
+    author = as_id(as_mapping(value.get("from")).get("id"))
+    if not comment_id or not author or author in entry.our_ids or value.get("verb", "add") != "add":
+        return None
+    text = as_text(value.get("text") or value.get("message"))[:TEXT_LIMIT]
+    time = value.get("created_time")
+    at_ms = as_ms(entry.time if time is None else time, entry.received_ms)
+    return Comment(entry.channel, account_id, comment_id, author, at_ms, text)

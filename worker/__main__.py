@@ -10,9 +10,10 @@ import signal
 import sys
 import time
 
-from celery.bin.celery import celery
+from celery.bin.worker import worker
 
 from runtime.logging import get_logger
+from worker.commands import run_command
 
 log = get_logger(__name__)
 
@@ -23,9 +24,9 @@ CONCURRENCY = "250"  # turns in flight; threads that wait cost little, a saturat
 
 def main() -> None:
     # Not `app.worker_main`: it swallows the exit code.
-    code = celery.main(["-A", "worker.celery_app", "worker", *_options(), *sys.argv[1:]], standalone_mode=False)
+    code = run_command(worker, [*_options(), *sys.argv[1:]])
     if code not in RESTARTED_CODES:
-        sys.exit(code or 0)
+        sys.exit(code)
     log.error("worker_starts_anew", seconds=RESTART_SECONDS)
     # Celery's handlers would only take note of a request to stop that comes now.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,11 +1,14 @@
-"""Starts Flower read-only and behind a password; `python -m worker.flower` becomes `celery flower`."""
+"""`python -m worker.flower`: Celery's Flower, read-only and behind a password."""
 
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from flower.command import flower
+
 from runtime.settings import Environment
+from worker.commands import run_command
 
 STATE = Path("var/flower/state")
 INSPECT_TIMEOUT_MS = 5_000  # Flower's own 1000 calls a busy worker unknown
@@ -31,7 +34,6 @@ def command_line(env: Environment, environ: Mapping[str, str]) -> list[str]:
     environment. So it does FLOWER_ADDRESS, which a container needs; elsewhere only this machine gets in."""
     address = environ.get("FLOWER_ADDRESS") or "127.0.0.1"
     return [
-        *(sys.executable, "-m", "celery", "-A", "worker.celery_app", "flower"),
         f"--port={env.flower_port}",
         f"--address={address}",
         "--read_only=True",
@@ -53,8 +55,9 @@ def main() -> None:
         sys.exit(f"Flower does not start: {exc}")
     STATE.parent.mkdir(parents=True, exist_ok=True)
     # Flower reads every FLOWER_ variable and takes an empty one for a value: no port, an empty password.
-    environ = {name: value for name, value in os.environ.items() if value or not name.startswith("FLOWER_")}
-    os.execve(sys.executable, command_line(env, os.environ), environ)  # noqa: S606  no shell is wanted
+    for name in [name for name, value in os.environ.items() if name.startswith("FLOWER_") and not value]:
+        del os.environ[name]
+    sys.exit(run_command(flower, command_line(env, os.environ)))
 
 
 if __name__ == "__main__":

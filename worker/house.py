@@ -14,6 +14,7 @@ from clients.llm import LLMClient
 from clients.telegram import TelegramAlerts
 from runtime import clock
 from runtime.alert_outbox import AlertOutbox
+from runtime.comments import CommentOutbox
 from runtime.conversations import Conversations
 from runtime.health import SystemHealth
 from runtime.pacing import Pacing
@@ -29,6 +30,7 @@ from worker.generations import Generations
 from worker.knowledge import load_knowledge
 from worker.media import MediaPorts, MediaReader, find_media_ports
 from worker.model_catalogue import look_at_models
+from worker.private_replies import PrivateReplies
 from worker.prompt_files import PromptSet, load_prompts
 from worker.purse import Prices
 from worker.telemetry import Telemetry
@@ -159,7 +161,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     stack.callback(looking.cancel)
     generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
     stack.callback(asyncio.create_task(generations.run()).cancel)
-    return House(
+    house = House(
         settings=settings,
         conversations=Conversations(scripts, settings),
         parking=Parking(scripts),
@@ -178,3 +180,14 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         _prompts=texts.prompts,
         _stack=stack,
     )
+    if settings.config.comments.keywords:
+        replies = PrivateReplies(
+            CommentOutbox(scripts),
+            settings=settings,
+            graph=house.graph,
+            pacing=house.pacing,
+            parking=house.parking,
+            now_ms=clock.now_ms,
+        )
+        stack.callback(asyncio.create_task(replies.run()).cancel)
+    return house

@@ -84,7 +84,8 @@ def test_a_failover_under_load_loses_nothing_that_was_acknowledged(cluster: Clus
         refused = 0
         killed = False
         started = time.monotonic()
-        while time.monotonic() - started < 10:
+        while time.monotonic() - started < 8:
+            time.sleep(0.03)  # the pace of a busy shop; answering thousands would only make the test long
             person = Customer(stack, new_customer())
             [status] = asyncio.run(stack.meta.deliver(person.item("Привет")))
             if status == 200:

@@ -224,6 +224,125 @@ async def test_a_body_that_grows_past_the_cap_is_left(store: RememberingStore) -
         assert (await post(client, b"x" * 1000)).status_code == 200
 
 
+@pytest.mark.parametrize("signature", [None, b"", b"sha256=00", b"sha1=" + b"0" * 40, b"sha256=" + b"g" * 64])
+async def test_a_body_without_a_signature_is_forbidden_unread(store: RememberingStore, signature: bytes | None) -> None:
+    async def no_more() -> Any:
+        pytest.fail("the body was read")
+
+    sent: list[Any] = []
+
+    async def keep(event: Any) -> None:
+        sent.append(event)
+
+    headers = [] if signature is None else [(b"x-hub-signature-256", signature)]
+    await create_app(make_settings(), store)(
+        {"type": "http", "method": "POST", "path": PATH, "headers": headers}, no_more, keep
+    )
+
+    assert sent[0]["status"] == 403
+    assert (b"connection", b"close") in sent[0]["headers"]
+
+
+# POST: unfinished bodies.
+
+
+class UnfinishedBody:
+    """Sends some bytes, and the last one when it is let."""
+
+    def __init__(self, size: int, body: bytes = b"") -> None:
+        self.body = body or b"x" * size
+        self.sent = asyncio.Event()
+        self.goes_on = asyncio.Event()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self.body[:-1]
+        self.sent.set()
+        await self.goes_on.wait()
+        yield self.body[-1:]
+
+    async def post(self, app: Any) -> int:
+        """The status; through the application itself, since httpx's own transport reads a body before it asks."""
+        chunks = self.chunks()
+        status: list[int] = []
+
+        async def receive() -> Any:
+            chunk = await anext(chunks, b"")
+            return {"type": "http.request", "body": chunk, "more_body": bool(chunk)}
+
+        async def send(message: Any) -> None:
+            status.append(message.get("status", 0))
+
+        signature = (b"x-hub-signature-256", sign(self.body)["X-Hub-Signature-256"].encode())
+        await app({"type": "http", "method": "POST", "path": PATH, "headers": [signature]}, receive, send)
+        return status[0]
+
+
+async def test_unfinished_bodies_have_one_bound_for_all(store: RememberingStore) -> None:
+    app = create_app(make_settings(), store, limits=Limits(body_bytes=1000, all_bodies_bytes=2500, free_bytes=100))
+    first, second, third = (UnfinishedBody(1000) for _ in range(3))
+    waiting = [asyncio.create_task(body.post(app)) for body in (first, second)]
+    async with asyncio.timeout(5):
+        await first.sent.wait()
+        await second.sent.wait()
+
+    async with asyncio.timeout(5):
+        refused = await third.post(app)
+        first.goes_on.set()
+        second.goes_on.set()
+        answers = await asyncio.gather(*waiting)
+        fourth = UnfinishedBody(1000)
+        fourth.goes_on.set()
+        after = await fourth.post(app)
+
+    assert (refused, answers, after) == (503, [200, 200], 200)
+
+
+async def test_an_ordinary_body_is_taken_whatever_the_unfinished_ones_hold(store: RememberingStore) -> None:
+    app = create_app(
+        make_settings(), store, limits=Limits(body_bytes=2000, all_bodies_bytes=2000, free_bytes=len(HELLO))
+    )
+    unfinished = UnfinishedBody(2000)
+    waiting = asyncio.create_task(unfinished.post(app))
+    async with asyncio.timeout(5):
+        await unfinished.sent.wait()
+    async with client_of(app) as client:
+        answer = await post(client)
+    unfinished.goes_on.set()
+
+    assert answer.status_code == 200
+    assert await waiting == 200
+
+
+@pytest.mark.parametrize("end", ["gone", "slow", "too large", "unsigned"])
+async def test_however_a_body_ends_its_room_is_free_again(store: RememberingStore, end: str) -> None:
+    limits = Limits(body_bytes=1000, all_bodies_bytes=1500, free_bytes=0, body_seconds=0.05)
+    app = create_app(make_settings(), store, limits=limits)
+    for _ in range(3):
+        messages = iter(
+            [
+                {"type": "http.request", "body": b"x" * 900, "more_body": True},
+                {"type": "http.disconnect"}
+                if end == "gone"
+                else {"type": "http.request", "body": b"x" * (101 if end == "too large" else 100), "more_body": False},
+            ]
+        )
+
+        async def receive(messages: Any = messages) -> Any:
+            message = next(messages)
+            if end == "slow" and not message["more_body"]:
+                await asyncio.Event().wait()
+            return message
+
+        async def send(message: Any) -> None:
+            pass
+
+        await app({"type": "http", "method": "POST", "path": PATH, "headers": [SIGNED]}, receive, send)
+    whole = UnfinishedBody(1000)
+    whole.goes_on.set()
+
+    assert await whole.post(app) == 200
+
+
 async def test_a_slow_body_is_given_up(store: RememberingStore) -> None:
     async def stuck() -> AsyncIterator[bytes]:
         yield b"{"

@@ -11,6 +11,7 @@ from bot.messages import (
     Echo,
     Edit,
     Event,
+    MediaKind,
     MessageKind,
     Noted,
     PolicyEnforcement,
@@ -127,6 +128,14 @@ EXPECTED: dict[str, Event] = {
         PLUGIN_VISITOR, MessageKind.POSTBACK, "m_B023", BASE_MS + 122000, "Start", ("[button: START]",)
     ),
 }
+
+
+def test_an_album_keeps_where_its_pictures_are() -> None:
+    (event,) = translate_raw((PAYLOADS / "I02.json").read_bytes())
+
+    assert isinstance(event, CustomerMessage)
+    assert [(m.kind, m.note) for m in event.media] == [(MediaKind.IMAGE, 0), (MediaKind.IMAGE, 1)]
+    assert "sig=" not in repr(event), "whoever has the address can see the picture"
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))

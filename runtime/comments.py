@@ -1,0 +1,89 @@
+"""The small outbox of private replies: a comment is stored before its webhook is acknowledged, and answered once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bot.messages import Channel, Comment, Contact
+from runtime.hashing import key_of, text_hash
+from runtime.scripts import Scripts
+
+SEEN_MS = 8 * 86_400_000  # longer than a comment can be answered
+LEASE_SECONDS = 60.0  # a sender that has not reported by then is gone
+MOST_TEXT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingComment:
+    """A comment to be answered, and how often that was tried."""
+
+    id: str
+    comment: Comment
+    tries: int
+
+
+class CommentOutbox:
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def note(self, comment: Comment) -> bool:
+        """False when it is known already. Raise `StoreUnavailable` when it could not be stored."""
+        key = key_of("comment", f"{comment.channel} {comment.comment_id}")
+        payload = {
+            "channel": comment.channel.value,
+            "account": comment.account_id,
+            "comment": comment.comment_id,
+            "customer": comment.customer_id,
+            "at": comment.at_ms,
+            "text": comment.text[:MOST_TEXT],
+        }
+        return bool(await self._scripts.run("comment", key, orjson.dumps(payload).decode(), SEEN_MS))
+
+    async def due(self, *, now_ms: int, limit: int) -> list[WaitingComment]:
+        ids = await self._scripts.command("ZRANGEBYSCORE", "ns:comments:due", "-inf", now_ms, "LIMIT", 0, limit)
+        if not ids:
+            return []
+        bodies = await self._scripts.command("HMGET", "ns:comments", *ids)
+        return [_waiting(str(key), orjson.loads(raw)) for key, raw in zip(ids, bodies, strict=True) if raw]
+
+    async def begin(self, waiting: WaitingComment, reply: str) -> str:
+        """ "sending" when the call may be made now; "taken", "gone" or "unknown" when it may not."""
+        comment = waiting.comment
+        cid = Contact(comment.channel, comment.account_id, comment.customer_id).conversation_id
+        return str(await self._scripts.run("begin_comment", waiting.id, LEASE_SECONDS * 1000, cid, text_hash(reply)))
+
+    async def again(self, waiting: WaitingComment, seconds: float) -> None:
+        await self._scripts.run("settle_comment", waiting.id, "again", round(seconds * 1000))
+
+    async def drop(self, waiting: WaitingComment, word: str) -> None:
+        """ "refused", "unknown" or "expired": it is counted, and never tried again."""
+        await self._scripts.run("settle_comment", waiting.id, word, 0)
+
+    async def sent(self, waiting: WaitingComment, *, customer_id: str, mid: str, reply: str, now_ms: int) -> None:
+        """`customer_id` is whom Meta names as its recipient: the comment's author under the id of a conversation."""
+        comment = waiting.comment
+        contact = Contact(comment.channel, comment.account_id, customer_id or comment.customer_id)
+        lines = (
+            {"role": "customer", "text": f"[comment under our post] {comment.text}", "at": comment.at_ms},
+            {"role": "bot", "text": reply, "at": now_ms},
+        )
+        await self._scripts.run(
+            "settle_comment",
+            waiting.id,
+            "sent",
+            0,
+            contact.conversation_id,
+            contact.channel.value,
+            contact.account_id,
+            contact.customer_id,
+            key_of("echo", mid),
+            *(orjson.dumps(line).decode() for line in lines),
+        )
+
+
+def _waiting(key: str, body: dict[str, Any]) -> WaitingComment:
+    comment = Comment(
+        Channel(body["channel"]), body["account"], body["comment"], body["customer"], int(body["at"]), body["text"]
+    )
+    return WaitingComment(key, comment, int(body.get("tries", 0)))

@@ -1,0 +1,29 @@
+#!lua flags=allow-oom
+-- What became of a private reply.
+-- ARGV: id, word ("sent", "refused", "unknown", "expired", or "again"), wait_ms for "again"; for "sent" also cid,
+-- channel, account, customer, key of the echo, then history lines.
+local id, word, WAIT = ARGV[1], ARGV[2], tonumber(ARGV[3])
+if word == 'again' then
+  local known = redis.call('HGET', 'ns:comments', id)
+  if not known then return 0 end
+  local body = cjson.decode(known)
+  body['sending'] = nil
+  redis.call('HSET', 'ns:comments', id, cjson.encode(body))
+  redis.call('ZADD', 'ns:comments:due', NOW + WAIT, id)
+  return 1
+end
+redis.call('HDEL', 'ns:comments', id)
+redis.call('ZREM', 'ns:comments:due', id)
+redis.call('HINCRBY', 'ns:events', 'private_reply_' .. word, 1)
+if word ~= 'sent' then return 1 end
+local cid, channel, account, customer, key = unpack(ARGV, 4, 8)
+-- So that the customer's answer finds a conversation in which the bot has spoken, and not a human.
+redis.call('HSETNX', at(cid), 'customer', customer)
+if redis.call('HSETNX', at(cid), 'account', account) == 1 then
+  redis.call('HSET', at(cid), 'channel', channel, 'state', 'rest')
+end
+remember_sent(cid, key)
+for i = 9, #ARGV do redis.call('RPUSH', at(cid, 'history'), ARGV[i]) end
+redis.call('LTRIM', at(cid, 'history'), -60, -1)
+if redis.call('HGET', at(cid), 'state') == 'rest' then retain(cid) end
+return 1

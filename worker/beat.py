@@ -1,0 +1,19 @@
+"""`python -m worker.beat`: Celery's beat, with its memory under `var/beat`; more of its options may be added."""
+
+import sys
+from pathlib import Path
+
+from celery.bin.beat import beat
+
+from worker.commands import run_command
+
+SCHEDULE = Path("var/beat/schedule")
+
+
+def main() -> None:
+    SCHEDULE.parent.mkdir(parents=True, exist_ok=True)
+    sys.exit(run_command(beat, ["--schedule", str(SCHEDULE), "-l", "INFO", *sys.argv[1:]]))
+
+
+if __name__ == "__main__":
+    main()

@@ -97,8 +97,8 @@ def _flask(scale: Scale, directory: Path, url: str, report: Report, stack: ExitS
 
 
 def _single_events(scale: Scale, servers: dict[str, Server], store: "redis.Redis", store_pid: int) -> None:
-    seconds = scale.of(tiny=0.4, quick=1, full=3)
-    counts = {name: scale.count(tiny=8000, quick=16_000, full=45_000) for name in servers}
+    seconds = scale.of(tiny=0.1, quick=1, full=3)
+    counts = {name: scale.count(tiny=4000, quick=16_000, full=45_000) for name in servers}
     for round_ in range(scale.count(tiny=1, quick=2, full=7)):
         # Each round in the other direction, so that nobody always runs first.
         for name in list(servers)[:: 1 if round_ % 2 else -1]:
@@ -159,7 +159,7 @@ def _batches(scale: Scale, report: Report, single: Server, store: "redis.Redis",
         server = by_size[events] = Server(single.port, single.pid)
         for _ in range(scale.count(tiny=1, quick=1, full=5)):
             store.flushall()
-            seconds = scale.of(tiny=0.5, quick=1, full=3)
+            seconds = scale.of(tiny=0.1, quick=1, full=3)
             _measure(server, store_pid, seconds=seconds, count=_enough(events, seconds), events=events, connections=1)
         report.row(
             f"POST of {events}, one connection",
@@ -183,7 +183,7 @@ def _batches(scale: Scale, report: Report, single: Server, store: "redis.Redis",
 
 
 def _enough(events: int, seconds: float) -> int:
-    return int((seconds + 0.5) * {1: 3000, 10: 1200, 100: 250, 1000: 40}[events]) + 5
+    return int((seconds * 1.2 + 0.3) * {1: 3000, 10: 1200, 100: 250, 1000: 40}[events]) + 5
 
 
 def _script_calls(store: "redis.Redis") -> int:

@@ -50,6 +50,7 @@ def _starts(scale: Scale, directory: Path, report: Report) -> dict[str, list[flo
             if round_ == rounds - 1:
                 time.sleep(scale.of(tiny=0, quick=3, full=10))
                 _weigh(house, report)
+            house.running["flower"].kill()  # it asks the workers what they do, and does not end before it has given up
     return ready
 
 
@@ -83,10 +84,11 @@ def _imports(scale: Scale, directory: Path, report: Report) -> None:
         times: dict[str, list[float]] = {FLOOR: [], WORKER: []}
         # The libraries were compiled when they were installed; our own modules are at the first import, if it may.
         env = {**house.environment, "PYTHONDONTWRITEBYTECODE": ""}
-        for round_ in range(scale.count(tiny=1, quick=3, full=10) + 1):
+        warm_up = scale.count(tiny=0, quick=1, full=1)
+        for round_ in range(warm_up + scale.count(tiny=1, quick=3, full=10)):
             for what, found in times.items():
                 import_cpu, _wall = run_json([sys.executable, "-c", TIMED.format(what)], env=env)
-                if round_:
+                if round_ >= warm_up:
                     found.append(import_cpu)
     report.row(
         "import of celery, the client, pydantic and redis alone", median(times[FLOOR]), spread(times[FLOOR]), "CPU s"

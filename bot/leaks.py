@@ -84,15 +84,23 @@ _SENTINEL = regex.compile(
     regex.IGNORECASE,
 )
 _WRAPPED_ONLY = frozenset({"empty", "blank", "silence", "silent", "пусто", "молчание"})
+_ABOUT_REPLIES = regex.compile(
+    r"\b(?:repl(?:y|ies)|answer|respon[ds]|отве[тч]|відпов|жауап|cevap|yanıt)|رد", regex.IGNORECASE
+)
 _SENTINEL_WORD = regex.compile(r"(?<!\w)(?:NO_REPLY|NO_RESPONSE|NO_OUTPUT|HEARTBEAT_OK|END_TURN)(?!\w)")
 
 
-def is_sentinel(text: str) -> bool:
-    """A word that stands for "I say nothing". The everyday ones of them count only in brackets: "(empty)"."""
+def is_sentinel(text: str, customer_text: str = "") -> bool:
+    """A word that stands for "I say nothing". The everyday ones of them count only in brackets: "(empty)".
+
+    Somebody who asks about replies may be told that none is needed.
+    """
     if _SENTINEL_WORD.search(text):
         return True
     stripped = text.strip()
     if len(stripped) > 60 or not _SENTINEL.fullmatch(stripped):
+        return False
+    if stripped[0] not in "([{<*" and _ABOUT_REPLIES.search(customer_text):
         return False
     return stripped.strip(".!").casefold() not in _WRAPPED_ONLY
 
@@ -131,7 +139,7 @@ def is_machine_text(text: str) -> bool:
 
 # What a template leaves where a name or a price belongs. Brackets with other words in them are a shop's own.
 _PLACEHOLDER = regex.compile(
-    r"\{\{\s?[\w .]{2,40}\s?\}\}"
+    r"\{\{\s?[^\W\d][\w .]{1,40}\s?\}\}"
     r"|(?<![\w$])\{(?:[a-z]{1,20}_)?(?:name|price|date|time|link|url|phone|city|product)\}"
     r"|\[(?:insert|customer(?:['’]s)?|client(?:['’]s)?|user(?:['’]s)?|company|product) "
     r"(?:the )?(?:name|price|date|time|link|url|phone|number|address)[^\[\]\n]{0,30}\]"
@@ -143,9 +151,12 @@ _PLACEHOLDER = regex.compile(
 )
 
 
-def has_placeholder(text: str) -> bool:
-    """A blank of a template that nobody filled in: "[имя клиента]", "{{price}}"."""
-    return _PLACEHOLDER.search(text) is not None
+_ABOUT_TEMPLATES = regex.compile(r"\b(?:template|sample|example|шаблон|образец|пример|зразок)", regex.IGNORECASE)
+
+
+def has_placeholder(text: str, customer_text: str = "") -> bool:
+    """A blank of a template that nobody filled in: "[имя клиента]", "{{price}}"; unless a template was asked for."""
+    return _PLACEHOLDER.search(text) is not None and not _ABOUT_TEMPLATES.search(customer_text)
 
 
 _POLICY = regex.compile(

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import regex
 
+from bot.buttons import take_buttons
 from bot.tag_values import DEFAULT_TASK, DEFAULT_VERDICT, TAG_KEYS, parse_value
 
 # A rewrite that unfolds more often than this was built to: its lines are dropped whole.
@@ -48,7 +49,9 @@ _CUT_IN_LINE = regex.compile(r"(?<![^\S\n])[^\S\n]*+\x00[^\S\n]*+")
 _LOOSE = regex.compile(r"\[\s?(?:VERDICT|TASK|STAGE)[ \-–—#][^\n\[\](){}<>:=]{0,40}\]")
 _CUT_BEFORE_STOP = regex.compile(r"(?<![^\S\n])[^\S\n]*+\x00[^\S\n]*+(?=[.,!?;:…])")
 _RESIDUE = _CUT + " \t\r*_`\"'«»-•.;,:|#>{}[]()<>/"
-_TRUNCATED = regex.compile(r"[\[{<]\s?(?:VERD\w{0,3}|VER|TASK?|TAS|STAG?E?|STA|ВЕРД\w{0,3}|ЗАДА\w{0,2}|ЭТАП?|ЭТА)\s?\Z")
+_TRUNCATED = regex.compile(
+    r"[\[{<]\s?(?:VERD\w{0,3}|VER|TASK?|TAS|STAG?E?|STA|ВЕРД\w{0,3}|ЗАДА\w{0,2}|ЭТАП?|ЭТА|BUTT\w{0,3}|КНОП\w{0,2})\s?\Z"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class TaggedReply:
 
     `verdict` and `task` fall back to their defaults, `stage` to the previous one; `missing` lists the keys that had no
     valid value, `invalid` counts recognised tags whose value was not, `leaked` says that the last guard had to cut.
+    `buttons` are answers for the customer to tap.
     """
 
     text: str
@@ -66,6 +70,7 @@ class TaggedReply:
     missing: tuple[str, ...]
     invalid: int
     leaked: bool
+    buttons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,8 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
     key_pattern = _key_pattern(tuple(sorted(names)))
     found: dict[str, str] = {}
     invalid = 0
-    cut = text.replace(_CUT, "")
+    parted = take_buttons(text.replace(_CUT, ""))
+    cut = parted.text
     for _ in range(_MAX_PASSES):
         tags = _find_tags(cut, key_pattern, names)
         if not tags:
@@ -94,7 +100,7 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
         found.update({tag.key: tag.value for tag in tags if tag.value is not None})
         invalid += sum(tag.value is None and tag.counts for tag in tags)
         cut = _cut_spans(cut, tags)
-    guarded = _guard(cut, key_pattern, names)
+    guarded = take_buttons(_guard(cut, key_pattern, names)).text  # cutting tags may have closed what was open
     return TaggedReply(
         text=guarded,
         verdict=found.get("VERDICT", DEFAULT_VERDICT),
@@ -103,6 +109,7 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
         missing=tuple(key for key in TAG_KEYS if key not in found),
         invalid=invalid,
         leaked=guarded != cut,
+        buttons=parted.titles,
     )
 
 

@@ -152,14 +152,14 @@ def _without_kick(text: str, context: ReplyContext) -> str:
 def _leaks(text: str, context: ReplyContext) -> Iterator[Judgement]:
     """What must never be shown, in order; the text itself is not handed on."""
     checks: tuple[tuple[str, Verdict, Callable[[str], bool]], ...] = (
-        ("sentinel", Verdict.RETRY_REQUIRED, is_sentinel),
+        ("sentinel", Verdict.RETRY_REQUIRED, lambda t: is_sentinel(t, context.customer_text)),
         ("machine_text", Verdict.RETRY_REQUIRED, is_machine_text),
         ("refusal", Verdict.FAILED_FALLBACK, is_refusal),
         ("prompt_echo", Verdict.RETRY_REQUIRED, lambda t: _recites(t, context)),
         ("parrot", Verdict.RETRY_REQUIRED, lambda t: parrots(t, context.customer_text)),
         ("monologue", Verdict.RETRY_REQUIRED, is_monologue),
         ("both_sides", Verdict.RETRY_REQUIRED, plays_both_sides),
-        ("placeholder", Verdict.RETRY_REQUIRED, has_placeholder),
+        ("placeholder", Verdict.RETRY_REQUIRED, lambda t: has_placeholder(t, context.customer_text)),
         ("loop", Verdict.FAILED_FALLBACK, is_looping),
         ("garbled", Verdict.FAILED_FALLBACK, is_garbled),
     )

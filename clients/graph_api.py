@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -89,15 +89,18 @@ class GraphAPI:
         self._timeout = httpx.Timeout(None, connect=connect_seconds, pool=connect_seconds)
         self.usage_percent = 0.0
 
-    async def send_text(self, to: str, text: str, *, metadata: str | None = None) -> str:
+    async def send_text(self, to: str, text: str, *, metadata: str | None = None, buttons: Sequence[str] = ()) -> str:
         """Send `text` to a customer and return Meta's message id, which is the mid of the echo.
 
         `metadata` comes back in the echo on Messenger; on Instagram it is left out. The text is sent as it is: the
-        caller has split it. It is always a RESPONSE, never tagged, so a closed window refuses it.
+        caller has split it. `buttons` are the titles of quick replies, cut by `bot.buttons`; a tap comes back as a
+        message of these words. It is always a RESPONSE, never tagged, so a closed window refuses it.
         """
         if not text.strip():
             raise BadContent("blank text, not sent")
-        message: dict[str, str] = {"text": text}
+        message: dict[str, Any] = {"text": text}
+        if buttons:
+            message["quick_replies"] = [{"content_type": "text", "title": b, "payload": b} for b in buttons]
         if metadata and self._on_messenger:
             message["metadata"] = metadata
         body: dict[str, Any] = {"recipient": _recipient(to), "message": message}

@@ -133,7 +133,8 @@ class MetaSandbox(People, Faults):
             del self.store.comments[comment_id]  # one reply for each
         message = body["message"]
         mid, text, metadata = new_mid(account.channel), message.get("text", ""), message.get("metadata")
-        self.store.record_sent(account, to, text, mid, metadata)
+        buttons = [reply["title"] for reply in message.get("quick_replies", ())]
+        self.store.record_sent(account, to, text, mid, metadata, buttons)
         echo = self._echo_task(account, to, text, mid, metadata)
         if echo is not None and (self.echo == "before" or (fault is not None and fault.kind == "hang")):
             await echo()
@@ -159,6 +160,8 @@ class MetaSandbox(People, Faults):
                 return refusal(100, message="(#100) param message must be non-empty")
             if limit_exceeded(account.channel, text):
                 return refusal(100, message="(#100) Length of param message[text] is over the limit")
+        if "quick_replies" in message and not _are_quick_replies(message["quick_replies"]):
+            return refusal(100, message="(#100) Invalid quick_replies")
         if not to_comment and not self.store.window_open(account, to):
             code, subcode, status = _WINDOW_CLOSED[account.channel]
             return refusal(code, subcode, status)
@@ -260,10 +263,10 @@ class MetaSandbox(People, Faults):
         return JSONResponse({"sent": self.sent, "actions": self.actions, "lost_webhooks": len(self.lost_webhooks)})
 
     async def _control(self, request: Request) -> Response:
-        """`{"do": "<method>", ...its keyword arguments}`; text, attachment, postback, human and read are delivered."""
+        """`{"do": "<method>", ...its keyword arguments}`; text, attachment, comment... are delivered."""
         order = await request.json()
         name = order.pop("do", "")
-        if name in {"text", "attachment", "postback", "human", "read"}:
+        if name in {"text", "attachment", "postback", "comment", "human", "read"}:
             channel = order.pop("channel", None)
             item: WebhookItem = getattr(self, name)(account=self.account(channel), **order)
             return JSONResponse({"statuses": await self.deliver(item), "item": dict(item.item)})
@@ -286,6 +289,20 @@ _ORDERS = {
     "set_usage",
     "reset",
 }
+
+
+def _are_quick_replies(replies: Any) -> bool:
+    """One to 13, each with a title of up to 20 characters."""
+    if not isinstance(replies, list) or not 1 <= len(replies) <= 13:
+        return False
+    return all(
+        isinstance(reply, dict)
+        and reply.get("content_type") == "text"
+        and isinstance(title := reply.get("title"), str)
+        and 0 < len(title) <= 20
+        and isinstance(reply.get("payload"), str)
+        for reply in replies
+    )
 
 
 def _path_owner(account: Account) -> str | None:

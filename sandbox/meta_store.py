@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -112,7 +112,9 @@ class MetaStore:
         if "message" in body:
             self._remember(thread, content["mid"], sender, recipient, content.get("text", ""), at)
 
-    def record_sent(self, account: Account, to: str, text: str, mid: str, metadata: str | None) -> None:
+    def record_sent(
+        self, account: Account, to: str, text: str, mid: str, metadata: str | None, buttons: Sequence[str] = ()
+    ) -> None:
         at = self.clock()
         self._remember(self.thread(account, to), mid, account.id, to, text, at)
         with self._changed:
@@ -125,6 +127,7 @@ class MetaStore:
                     "account": account.id,
                     "channel": account.channel.value,
                     "metadata": metadata,
+                    **({"buttons": list(buttons)} if buttons else {}),
                 }
             )
             self._changed.notify_all()

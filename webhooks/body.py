@@ -73,6 +73,7 @@ async def read_body(
 async def _read_on(begun: bytes, receive: Receive, limit_bytes: int, room: Room) -> tuple[bytes, int]:
     whole, held, more = bytearray(begun), 0, True
     try:
+        held = room.hold(held, len(whole))
         while more and len(whole) <= limit_bytes:
             message = await receive()
             whole += _chunk(message)

@@ -56,8 +56,8 @@ class NotSigned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`body_bytes`: a legal batch of 1000 can reach 3 MiB. `all_bodies_bytes`: what unfinished bodies take together, but
-    for the first `free_bytes` of each.
+    """`body_bytes`: a legal batch of 1000 can reach 3 MiB. `all_bodies_bytes`: what unfinished bodies take in all, the
+    first `free_bytes` of each not counted.
 
     `store_seconds`: Meta waits 5 s, and must hear a no in time. Bodies over `inline_bytes` are checked and parsed in a
     thread, so that they do not hold up the small ones.

@@ -83,7 +83,7 @@ async def _surroundings(house: House, body: Mapping[str, Any]) -> Surroundings:
     return Surroundings(
         now=local(house.now_ms(), zone),
         last_message_at=local(last, zone) if last else None,
-        account_name=_account_name(house, channel, account_id),
+        account_name=_account_name(house, channel, account_id, whole=not body.get("conversation")),
         customer=f"@{username}" if username else name,
         link=link,
     )
@@ -102,8 +102,8 @@ async def _who(house: House, account: Any, conversation_id: str) -> tuple[str, s
     return profile.username, profile.name.split(" ")[0] if profile.name else ""
 
 
-def _account_name(house: House, channel: str, account_id: str) -> str:
-    """The business and the channel; the long id only where it tells two accounts apart."""
+def _account_name(house: House, channel: str, account_id: str, *, whole: bool) -> str:
+    """The business and the channel; the long id only where it tells two accounts apart, or somebody has to mend it."""
     name = f"{house.settings.config.business.name}, {channel.capitalize()}"
     alike = sum(1 for account in house.settings.config.accounts if account.channel == channel)
-    return f"{name} {account_id}" if alike > 1 else name
+    return f"{name} {account_id}" if whole or alike > 1 else name

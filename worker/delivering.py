@@ -29,6 +29,7 @@ SEND_MARGIN_SECONDS = 11.0  # a send may take this long (GraphAPI's limit and a 
 LINE_SECONDS = 2.0  # waited for within the lease; a longer line is waited for in the schedule
 # So near to the end of its allowance an account rests a moment, before Meta makes it rest for longer.
 THROTTLED = ("throttled", "usage")  # reasons of an account's rest that forbid reading back, too
+SETTLE_AGAIN_SECONDS = 10.0
 USAGE_PERCENT = 90.0
 USAGE_REST_SECONDS = 30.0
 
@@ -149,7 +150,7 @@ class Delivery:
         if isinstance(place, Parked):
             # Reading back is no sending, but calls while Meta throttles lengthen the block (meta.md 6.1).
             if place.reason in THROTTLED:
-                await self._lease.hold(min(place.seconds_left, LOOK_AGAIN_SECONDS) + 0.5, Deferral.SETTLING)
+                await self._lease.hold(min(place.seconds_left + 0.5, SETTLE_AGAIN_SECONDS), Deferral.SETTLING)
                 return "waits: settling"
         else:
             if not place.taken:

@@ -512,3 +512,51 @@ async def test_neither_token_nor_words_are_logged_or_raised(
 
     assert TOKEN not in caplog.text + "".join(shown)
     assert "private words" not in caplog.text + "".join(shown)
+
+
+@pytest.mark.parametrize("account", FLAVOURS)
+async def test_a_comment_is_answered_privately_once(meta: Meta, http: httpx.AsyncClient, account: Account) -> None:
+    meta.sandbox.accounts = [account]
+    meta.sandbox.comment(CUSTOMER, "Цена?", account=account, comment_id="17900000000000501")
+    graph = GraphAPI(http, account=account, env=meta.env)
+
+    sent = await graph.send_private_reply("17900000000000501", "Здравствуйте! Пишем вам в личку.")
+    with pytest.raises(BadContent) as again:
+        await graph.send_private_reply("17900000000000501", "Здравствуйте! Пишем вам в личку.")
+
+    assert sent.customer_id == CUSTOMER
+    assert [message["mid"] for message in meta.sandbox.sent] == [sent.mid]
+    assert (again.value.code, again.value.subcode) == (100, 2534025)
+
+
+async def test_an_answer_to_a_private_reply_without_an_id_is_no_proof(
+    recorder: Recorder, http: httpx.AsyncClient
+) -> None:
+    recorder.answer = JSONResponse({"recipient_id": CUSTOMER})
+
+    with pytest.raises(SendOutcomeUnknown):
+        await GraphAPI(http, account=INSTAGRAM, env=recorder.env).send_private_reply("1", "Hi")
+
+
+@pytest.mark.parametrize("account", FLAVOURS)
+async def test_answers_to_tap_go_out_as_quick_replies(meta: Meta, http: httpx.AsyncClient, account: Account) -> None:
+    meta.sandbox.accounts = [account]
+    graph = GraphAPI(http, account=account, env=meta.env)
+
+    await graph.send_text(CUSTOMER, "Отложить?", buttons=("Да", "Нет"))
+    with pytest.raises(BadContent):
+        await graph.send_text(CUSTOMER, "Отложить?", buttons=("Да, отложите мне сразу три",))
+    with pytest.raises(BadContent):
+        await graph.send_text(CUSTOMER, "Отложить?", buttons=[str(n) for n in range(14)])
+
+    assert [message["buttons"] for message in meta.sandbox.sent] == [["Да", "Нет"]]
+
+
+async def test_a_quick_reply_holds_its_title_as_what_a_tap_says(recorder: Recorder, http: httpx.AsyncClient) -> None:
+    await GraphAPI(http, account=INSTAGRAM, env=recorder.env).send_text(CUSTOMER, "Отложить?", buttons=("Да",))
+
+    body = json.loads(recorder.requests[0][3])
+    assert body["message"] == {
+        "text": "Отложить?",
+        "quick_replies": [{"content_type": "text", "title": "Да", "payload": "Да"}],
+    }

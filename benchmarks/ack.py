@@ -159,7 +159,7 @@ def _batches(scale: Scale, report: Report, single: Server, store: "redis.Redis",
         server = by_size[events] = Server(single.port, single.pid)
         for _ in range(scale.count(tiny=1, quick=1, full=5)):
             store.flushall()
-            seconds = scale.of(tiny=0.1, quick=1, full=3)
+            seconds = scale.of(tiny=0.3, quick=1, full=3)
             _measure(server, store_pid, seconds=seconds, count=_enough(events, seconds), events=events, connections=1)
         report.row(
             f"POST of {events}, one connection",

@@ -49,7 +49,7 @@ def run(scale: Scale, directory: Path) -> Report:
         pids = {name: process.pid for name, process in house.running.items()}
         ways = {HOUSE: Way(house.web_port, pids | {"Redis": house.valkey.pid}), **_shortcuts(directory, house, stack)}
         for way in ways.values():
-            _measure(way, 20, WARM_UP_POSTS, url)
+            _measure(way, 20, scale.count(tiny=2, quick=WARM_UP_POSTS, full=WARM_UP_POSTS), url)
             way.forget()
         seconds = scale.of(tiny=0.3, quick=2.5, full=15)
         for round_ in range(scale.count(tiny=1, quick=1, full=5)):

@@ -69,6 +69,7 @@ class PlanMeta:
     opts_out: bool = False
     after_unknown: bool = False
     notebook: str = ""  # what the next turn may go on from; "" drops what there was
+    buttons: str = ""  # answers to tap, separated by "|"
 
 
 @dataclass(frozen=True, slots=True)

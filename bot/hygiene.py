@@ -40,7 +40,7 @@ _LABEL = regex.compile(
     r"|\A[\s*_]*(?:(?:sure|certainly|of course)[!,.] )?here(?:['’]s| is) (?:a|the|my|your) (?:\w{4,12} )?"
     r"(?:reply|response|answer|message)[^\n:]{0,60}:[*_]{0,3}[ \t]*\n+"
     r"|\A[\s*_]*вот (?:\w{3,12} )?(?:ответ|вариант ответа|сообщение)[^\n:]{0,40}:[*_]{0,3}[ \t]*\n+"
-    r"|\A[\s*_]*(?:ответ|reply|response)[*_]{0,3}:[*_]{0,3}[ \t]*\n+|\A\s*\*\*(?:ответ|reply|response)(?::\*\*|\*\*:)\s*"
+    r"|\A[\s*_]*(?:ответ|reply|response)[*_]{0,3}:[*_]{0,3}[ \t]*\n+"
     r"|\A[\s*_]*(?:reply|response|answer):\s{1,3}(?=\p{Cyrillic})"
     r"|\A\s*(?-i:assistant|ассистент|model)[ \t]*\n+",  # a role of the chat template, on a line of its own
     regex.IGNORECASE,

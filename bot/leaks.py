@@ -37,6 +37,12 @@ _CONTROL_TOKEN = regex.compile(rf"<{_BAR}[A-Za-z_▁/][\w▁ \-]{{0,60}}{_BAR}>"
 _PYTHON_CALL = regex.compile(
     r"\s*\[?\s?(?:print\()?[A-Za-z_][\w.]{1,60}\(\s?\w{1,40}\s?=\s?[\"'\[{\d][^\n]{0,2000}\)\]?\s*"
 )
+# Nothing but the stage direction of a call: "[Поиск в каталоге: кружка]".
+_STAGED_CALL = regex.compile(
+    r"\s*[\[(*](?:поиск|ищ[ую]\w?|ищет|вызов|вызываю|пошук|search(?:ing|es)?|calling|using|looking)\b"
+    r"[^\[\]()\n]{0,80}[\])*]\s*",
+    regex.IGNORECASE,
+)
 _WRAPPED = regex.compile(r"\A\s*[\[{]\s*[\"'][\w \-]{1,40}[\"']\s*:")
 
 
@@ -47,6 +53,7 @@ def has_tool_syntax(text: str, tool_names: tuple[str, ...] = ()) -> bool:
         or _JSON_CALL.search(text)
         or _CONTROL_TOKEN.search(text)
         or _PYTHON_CALL.fullmatch(text)
+        or _STAGED_CALL.fullmatch(text)
     ):
         return True
     return any(_mentions_tool(text, name) for name in tool_names)
@@ -123,6 +130,9 @@ _MACHINE = regex.compile(
     | \A\W{0,4}(?:Sorry,\ )?(?:an?\ )?(?:internal\ |unexpected\ )?error\ (?:has\ )?occurred
     | \A\W{0,4}Something\ went\ wrong\b
     | \A\W{0,4}Error:\ (?:timeout|request|connection|failed|invalid|unexpected|cannot|could\ not|no\ )
+    | \A\W{0,4}(?:извините[,.!]\ )?произошла\ (?:внутренняя\ |непредвиденная\ |неизвестная\ )?ошибка
+      (?:\ (?:сервера|системы))?[.!]?(?:\ (?:пожалуйста,\ )?(?:попробуйте|повторите)\b[^.!\n]{0,40}[.!]?)?\s*\Z
+    | \A\W{0,4}внутренняя\ ошибка\ сервера\W*\Z
     | \bupstream\ connect\ error\b | \breset\ reason:\ | \bECONN(?:RESET|REFUSED)\b | \bETIMEDOUT\b
     | \b(?:model|engine|server)\ is\ (?:currently\ |temporarily\ )?(?:overloaded|at\ capacity)\b
     | \bRequest\ failed\ with\ status\ code\ \d
@@ -143,7 +153,9 @@ _PLACEHOLDER = regex.compile(
     r"|(?<![\w$])\{(?:[a-z]{1,20}_)?(?:name|price|date|time|link|url|phone|city|product)\}"
     r"|\[(?:insert|customer(?:['’]s)?|client(?:['’]s)?|user(?:['’]s)?|company|product) "
     r"(?:the )?(?:name|price|date|time|link|url|phone|number|address)[^\[\]\n]{0,30}\]"
-    r"|^\[your name\]$"
+    r"|^\[your name\]$|\blorem ipsum dolor\b"
+    r"|<(?:customer|user|client)[_ ]?name>|(?<![\w%])%(?-i:[A-Z][A-Z_]{2,20})%(?![\w%])|\$\{\w{2,30}\}"
+    r"|\[(?-i:ЦЕНА|ИМЯ|ДАТА|ССЫЛКА|АДРЕС|PRICE|NAME|DATE|LINK)\]|(?:здравствуйте|привет|hello|hi|dear),? _{3,}"
     r"|\[(?:имя|ім['’]я) (?:клиент|покупател|пользовател|клієнт)\w{1,3}\]"
     r"|\[название (?:компании|студии|магазина|товара|продукта)\]|\[(?:укажите|вставьте|введите) \w[^\[\]\n]{1,40}\]"
     r"|(?:здравствуйте|привет|добрый день|вітаю|hi|hello|dear|hey),? \[(?:имя|ім['’]я|name|first name)\]",
@@ -181,6 +193,23 @@ _REFUSAL = regex.compile(
     r"|я не можу (?:допомогти (?:вам )?з (?:цим|таким) запитом|виконати (?:цей|ваш) запит)",
     regex.IGNORECASE,
 )
+
+
+_OTHER_NAME = (
+    r"(?:ChatGPT|(?:Yandex)?GPT-?\d?\w{0,3}|Claude|DeepSeek|Qwen|Gemini|GigaChat|Llama|Mistral|Grok|Kimi|GLM-?\d?)"
+)
+_OTHER_MAKER = r"(?:OpenAI|Anthropic|DeepSeek|Google|Alibaba|Moonshot|Zhipu|Mistral|xAI|Яндекс|Сбер)"
+_IDENTITY = regex.compile(
+    rf"\b(?:I(?:['’]m| am)|my name is|меня зовут|мене звати|я)\s?[—–-]?\s?{_OTHER_NAME}(?!\w)"
+    rf"|\b(?:I|я)\b[^.!?\n]{{0,40}}\b(?:created|developed|trained|made|создан|разработан|обучен|натренирован)\w{{0,2}} "
+    rf"(?:by |компанией )?{_OTHER_MAKER}",
+    regex.IGNORECASE,
+)
+
+
+def names_its_maker(text: str) -> bool:
+    """The model introduces itself as what it is underneath, where the shop's assistant should speak."""
+    return _IDENTITY.search(text) is not None
 
 
 def is_refusal(text: str) -> bool:

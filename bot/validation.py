@@ -15,6 +15,7 @@ from bot.leaks import (
     is_machine_text,
     is_refusal,
     is_sentinel,
+    names_its_maker,
 )
 from bot.model_output import Completion
 from bot.sentences import trim_to_last_sentence
@@ -155,6 +156,7 @@ def _leaks(text: str, context: ReplyContext) -> Iterator[Judgement]:
         ("sentinel", Verdict.RETRY_REQUIRED, lambda t: is_sentinel(t, context.customer_text)),
         ("machine_text", Verdict.RETRY_REQUIRED, is_machine_text),
         ("refusal", Verdict.FAILED_FALLBACK, is_refusal),
+        ("identity", Verdict.RETRY_REQUIRED, names_its_maker),
         ("prompt_echo", Verdict.RETRY_REQUIRED, lambda t: _recites(t, context)),
         ("parrot", Verdict.RETRY_REQUIRED, lambda t: parrots(t, context.customer_text)),
         ("monologue", Verdict.RETRY_REQUIRED, is_monologue),

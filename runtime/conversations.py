@@ -12,7 +12,7 @@ import orjson
 
 from bot.conversation import Conversation, HistoryLine, OpenMessage, Part, PartState, Plan, PlanMeta, in_order
 from bot.errors import NightshiftError
-from bot.messages import Channel, Contact
+from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
 from runtime.hashing import key_of, text_hash
 from runtime.scripts import Scripts
@@ -20,6 +20,7 @@ from runtime.settings import Settings
 
 LEASE_SECONDS = 15.0
 RENEW_SECONDS = 4.0
+_MEDIA_KINDS = frozenset(MediaKind)
 HISTORY_LINES = 60  # kept; what the model gets of it is the agent's choice
 
 
@@ -213,6 +214,9 @@ def _message(entry: str) -> OpenMessage:
         text=data.get("text", ""),
         notes=tuple(data.get("notes") or ()),
         needs_text=bool(data.get("needs_text")),
+        media=tuple(
+            Media(MediaKind(kind), url, note) for kind, url, note in data.get("media") or () if kind in _MEDIA_KINDS
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """Each benchmark runs, in its tiniest form, and says what it claims to; the figures themselves are not judged here."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,8 @@ def run_side_by_side(folder: Path, *shares: Sequence[str]) -> dict[str, dict[str
         subprocess.Popen(
             [sys.executable, "-m", "benchmarks", "--tiny", "--json", found, *(f"--only={name}" for name in names)],
             cwd=ROOT,
+            # What forty processes import is compiled once.
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
@@ -49,7 +52,7 @@ def run_side_by_side(folder: Path, *shares: Sequence[str]) -> dict[str, dict[str
 
 
 def test_each_benchmark_measures_what_it_names(tmp_path: Path) -> None:
-    reports = run_side_by_side(tmp_path, ("start", "ack", "turn"), ("dispatch", "memory"), ("schedule", "flight"))
+    reports = run_side_by_side(tmp_path, ("start", "ack"), ("dispatch", "memory"), ("schedule", "turn", "flight"))
 
     assert reports.keys() == BENCHMARKS.keys() == FIGURES.keys()
     for name, report in reports.items():

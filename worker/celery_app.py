@@ -47,4 +47,4 @@ def _beat_alive(**_: Any) -> None:
 
 @setup_logging.connect
 def _configure_logging(**_: Any) -> None:
-    configure_logging("worker", settings)
+    configure_logging("beat" if "beat" in sys.argv else "worker", settings)

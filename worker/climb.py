@@ -30,6 +30,10 @@ class Budget:
         return self.total / 4
 
     @property
+    def for_media(self) -> float:
+        return self.total / 4
+
+    @property
     def shortest_call(self) -> float:
         return min(3.0, self.total / 20)
 

@@ -3,6 +3,7 @@
 import asyncio
 import random
 
+from bot.buttons import SEPARATOR
 from bot.conversation import Conversation, HistoryLine, Part, PartState, Plan, PlanMeta
 from bot.delivery import MARGIN_MS, WINDOW_MS, WindowClosed, may_write
 from bot.errors import NightshiftError
@@ -11,7 +12,8 @@ from bot.outcome import Deferral, Outcome, SilenceReason
 from bot.retry import Expire, HandOver, ParkAccount, RetryAfter, Settle, Undeliverable, plan_retry
 from bot.splitting import limit_for, split_text
 from bot.transcript import burst_text
-from clients.graph_errors import failure_of
+from clients.graph_api import GraphAPI
+from clients.graph_errors import BadContent, failure_of
 from runtime.cancelling import uninterrupted
 from runtime.conversations import Incident, Lease, LeaseLost
 from runtime.inbox import METADATA_PREFIX
@@ -112,9 +114,7 @@ class Delivery:
         graph = self._house.graph(self._account)
         mid, failure = "", None
         try:
-            mid = await graph.send_text(
-                conversation.contact.customer_id, part.text, metadata=f"{METADATA_PREFIX}{plan.id}:{part.index}"
-            )
+            mid = await self._call(graph, conversation, plan, part)
         except NightshiftError as exc:
             failure = exc
             log.warning(
@@ -129,6 +129,17 @@ class Delivery:
             except StoreUnavailable as exc:
                 log.warning("account_not_parked", reason=str(exc))
         return None if stands == PartState.SENT else failure
+
+    async def _call(self, graph: GraphAPI, conversation: Conversation, plan: Plan, part: Part) -> str:
+        """The last part carries what may be tapped; should Meta not take that, the words go without."""
+        to, metadata = conversation.contact.customer_id, f"{METADATA_PREFIX}{plan.id}:{part.index}"
+        is_last = part.index == len(plan.parts) - 1
+        if is_last and (buttons := tuple(filter(None, plan.meta.buttons.split(SEPARATOR)))):
+            try:
+                return await graph.send_text(to, part.text, metadata=metadata, buttons=buttons)
+            except BadContent as exc:
+                log.warning("buttons_refused", conversation=conversation.id, reason=str(exc))
+        return await graph.send_text(to, part.text, metadata=metadata)
 
     async def _record(
         self, conversation: Conversation, plan: Plan, part: Part, state: PartState, *, mid: str, code: str

@@ -3,6 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
+from bot.buttons import SEPARATOR
 from bot.conversation import Conversation, HistoryLine, Plan, PlanMeta
 from bot.delivery import WindowClosed, may_write
 from bot.language import script_language
@@ -64,6 +65,7 @@ class Turn:
                 await self._lease.finish(Outcome.SILENCED, [])
                 return "nothing"
             conversation = await self._lease.reread()
+            conversation = self._house.media.remembered(conversation)
             if planned == "planned" and conversation.plan:
                 word = await delivery.deliver(conversation, conversation.plan)
                 if not word.startswith("waits"):
@@ -126,6 +128,8 @@ class Turn:
         else:
             started = self._house.monotonic()
             async with self._typing(account, conversation):
+                conversation = await self._house.media.read(conversation, seconds=self._budget.for_media)
+                customer_text = burst_text(conversation.messages)
                 thought = await self._think(conversation, account)
             words, meta = _words_of(thought, conversation, stub=prompts.line("stub", locale))
             seconds = self._house.monotonic() - started
@@ -189,6 +193,7 @@ def _words_of(thought: Thought, conversation: Conversation, *, stub: str) -> tup
         partial=thought.partial,
         rule="salvaged" if thought.salvaged else thought.rule,
         notebook=thought.notebook,
+        buttons=SEPARATOR.join(thought.reply.buttons),
     )
     return thought.reply.text, meta
 

@@ -1,7 +1,7 @@
 """What a turn costs beside the model's own time: our agent, a bare httpx loop, and the agent libraries."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,8 +40,9 @@ def run(scale: Scale, directory: Path) -> Report:
         else:
             report.notes.append(f"{peer}: skipped, the interpreter of --peers does not have it.")
     with Stack(directory / "turn", processes=(), locale="ru") as house, other_side(directory) as url:
-        figures = _play(scale, players, house, url, directory)
-    for case in CASES:
+        cases = CASES[: scale.count(tiny=2, quick=len(CASES), full=len(CASES))]
+        figures = _play(scale, players, cases, house, url, directory)
+    for case in cases:
         for player in players:
             cpu = [f["cpu_ms"] for f in figures[player, case]]
             report.row(
@@ -61,7 +62,12 @@ def run(scale: Scale, directory: Path) -> Report:
 
 
 def _play(
-    scale: Scale, players: dict[str, list[str]], house: Stack, url: str, directory: Path
+    scale: Scale,
+    players: dict[str, list[str]],
+    cases: Sequence[tuple[str, int]],
+    house: Stack,
+    url: str,
+    directory: Path,
 ) -> dict[tuple[str, tuple[str, int]], list[dict[str, float]]]:
     prompt = directory / "system.txt"
     settings = house.environment | {"OPENAI_API_KEY": "key", "LANGSMITH_TRACING": "false"}
@@ -72,7 +78,7 @@ def _play(
     )
     figures: dict[tuple[str, tuple[str, int]], list[dict[str, float]]] = {}
     for round_ in range(scale.count(tiny=1, quick=2, full=5)):
-        for kind, lines in CASES:
+        for kind, lines in cases:
             for player in list(players)[:: 1 if round_ % 2 else -1]:
                 cheap = player in (OURS, BARE)
                 turns = scale.count(tiny=5, quick=80, full=200) // (1 if cheap else 5)
@@ -89,7 +95,7 @@ def _judge(report: Report, cpu: dict[tuple[str, tuple[str, int]], list[float]], 
         for peer in players:
             if peer not in (OURS, BARE):
                 report.at_most(f"CPU against {peer}, {case[0]}", ratio(ours, cpu[peer, case]), 0.2)
-    for kind in ("plain", "tools"):
+    for kind in [kind for kind, lines in CASES if lines == 100 and (OURS, (kind, lines)) in cpu]:
         grown = ratio(cpu[OURS, (kind, 100)], cpu[OURS, (kind, 10)])
         report.at_most(f"100 messages of history against 10, {kind}", grown, 2)
 

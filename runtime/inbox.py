@@ -32,6 +32,9 @@ from runtime.settings import Settings
 # More unread messages than this from one customer is a flood: the rest ends as `silenced: flood`.
 FLOOD_CAP = 200
 
+# Script calls on their way at once: while the first runs, the second gathers what comes. More gain nothing.
+CALLS_AT_ONCE = 2
+
 # What the parts of a reply carry as Messenger `metadata`, so that their echo can be told apart.
 METADATA_PREFIX = "ns:"
 
@@ -65,8 +68,7 @@ class Inbox:
             arguments += self._arguments(event)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((arguments, done))
-        # Two calls may be on their way at once: the second gathers what comes while the first runs.
-        if len(self._storing) < int(__import__("os").environ.get("INFL", "2")):
+        if len(self._storing) < CALLS_AT_ONCE:
             task = asyncio.create_task(self._store())
             self._storing.add(task)
         await done

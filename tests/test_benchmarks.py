@@ -1,6 +1,7 @@
 """Each benchmark runs, in its tiniest form, and says what it claims to; the figures themselves are not judged here."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -58,7 +59,8 @@ def test_each_benchmark_measures_what_it_names(tmp_path: Path) -> None:
     for name, report in reports.items():
         rows = {row["what"]: row for row in report["rows"]}
         named = rows[FIGURES[name]]
-        assert named[next(column for column in report["rows"][0] if column != "what")] > 0
+        # So small a run may measure less than its own noise: a figure is wanted, not a good one.
+        assert math.isfinite(named[next(column for column in report["rows"][0] if column != "what")])
         assert report["goals"]
         assert all(isinstance(goal["met"], bool) for goal in report["goals"])
         assert not [goal for goal in report["goals"] if "never came" in goal["what"] and goal["value"]]

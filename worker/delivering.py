@@ -3,7 +3,6 @@
 import asyncio
 import random
 
-from bot.buttons import SEPARATOR
 from bot.conversation import Conversation, HistoryLine, Part, PartState, Plan, PlanMeta
 from bot.delivery import MARGIN_MS, WINDOW_MS, WindowClosed, may_write
 from bot.errors import NightshiftError
@@ -12,28 +11,23 @@ from bot.outcome import Deferral, Outcome, SilenceReason
 from bot.retry import Expire, HandOver, ParkAccount, RetryAfter, Settle, Undeliverable, plan_retry
 from bot.splitting import limit_for, split_text
 from bot.transcript import burst_text
-from clients.graph_api import GraphAPI
-from clients.graph_errors import BadContent, failure_of
+from clients.graph_errors import failure_of
 from runtime.cancelling import uninterrupted
-from runtime.conversations import Incident, Lease, LeaseLost
-from runtime.inbox import METADATA_PREFIX
+from runtime.conversations import Incident, Lease
 from runtime.logging import get_logger
 from runtime.parking import LOOK_AGAIN_SECONDS, Parked
-from runtime.redis import StoreUnavailable
 from runtime.settings import Account
 from worker.house import House
 from worker.incidents import incident, window_closing
+from worker.sending import PartSender
 from worker.settling import Found, Settlement, look_up
 
 log = get_logger(__name__)
 
-SEND_MARGIN_SECONDS = 11.0  # a send may take this long (GraphAPI's limit and a little): it must end within the lease
 LINE_SECONDS = 2.0  # waited for within the lease; a longer line is waited for in the schedule
 # So near to the end of its allowance an account rests a moment, before Meta makes it rest for longer.
 THROTTLED = ("throttled", "usage")  # reasons of an account's rest that forbid reading back, too
 SETTLE_AGAIN_SECONDS = 10.0
-USAGE_PERCENT = 90.0
-USAGE_REST_SECONDS = 30.0
 
 
 class Delivery:
@@ -41,6 +35,7 @@ class Delivery:
         self._house = house
         self._lease = lease
         self._account = account
+        self._sender = PartSender(house, lease, account)
 
     async def deliver(self, conversation: Conversation, plan: Plan) -> str:
         """Send what is not sent yet, in order; stop at the first part that does not arrive."""
@@ -54,9 +49,9 @@ class Delivery:
                 return await self._settle(conversation, plan, part)
             if waits := await self._must_not_send_now(conversation, plan, states):
                 return waits
-            begun = await self._begin(plan, part)
+            begun = await self._sender.begin(plan, part)
             if begun == PartState.SENDING:
-                failure = await uninterrupted(self._send(conversation, plan, part))
+                failure = await uninterrupted(self._sender.send(conversation, plan, part))
                 if failure is not None:
                     return await self._after(failure, conversation, plan, part, states)
             elif begun == PartState.UNKNOWN:
@@ -99,61 +94,6 @@ class Delivery:
         closing = window_closing(conversation)
         await self._lease.hold(seconds, Deferral.HUMAN, drop_plan=True, window_closing=closing)
         return f"waits: {Deferral.HUMAN}"
-
-    async def _begin(self, plan: Plan, part: Part) -> str:
-        begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
-        if begun == "late":
-            await self._lease.renew()
-            begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
-        if begun == "late":
-            raise LeaseLost("too little is left of it to send anything")
-        return begun
-
-    async def _send(self, conversation: Conversation, plan: Plan, part: Part) -> NightshiftError | None:
-        """Call Meta and record what it said, in one piece that is not cancelled between the two."""
-        graph = self._house.graph(self._account)
-        mid, failure = "", None
-        try:
-            mid = await self._call(graph, conversation, plan, part)
-        except NightshiftError as exc:
-            failure = exc
-            log.warning(
-                "send_failed", conversation=conversation.id, part=part.index, error=type(exc).__name__, reason=str(exc)
-            )
-        state, code = _state_of(failure)
-        stands = await self._record(conversation, plan, part, state, mid=mid, code=code)
-        if graph.usage_percent >= USAGE_PERCENT:
-            graph.usage_percent = 0.0  # told once; the next answer tells again
-            try:
-                await self._house.parking.park(self._account, "usage", USAGE_REST_SECONDS, unless_parked=True)
-            except StoreUnavailable as exc:
-                log.warning("account_not_parked", reason=str(exc))
-        return None if stands == PartState.SENT else failure
-
-    async def _call(self, graph: GraphAPI, conversation: Conversation, plan: Plan, part: Part) -> str:
-        """The last part carries what may be tapped; should Meta not take that, the words go without."""
-        to, metadata = conversation.contact.customer_id, f"{METADATA_PREFIX}{plan.id}:{part.index}"
-        is_last = part.index == len(plan.parts) - 1
-        if is_last and (buttons := tuple(filter(None, plan.meta.buttons.split(SEPARATOR)))):
-            try:
-                return await graph.send_text(to, part.text, metadata=metadata, buttons=buttons)
-            except BadContent as exc:
-                log.warning("buttons_refused", conversation=conversation.id, reason=str(exc))
-        return await graph.send_text(to, part.text, metadata=metadata)
-
-    async def _record(
-        self, conversation: Conversation, plan: Plan, part: Part, state: PartState, *, mid: str, code: str
-    ) -> str:
-        """What Meta said is the one thing nobody else knows: it is worth waiting for a server that is away."""
-        for seconds in (0.1, 0.3, 1.0, 2.0, 4.0):
-            try:
-                return await self._house.conversations.record(
-                    conversation.id, plan.id, part.index, state, mid=mid, code=code
-                )
-            except StoreUnavailable as exc:
-                log.warning("fact_not_recorded", conversation=conversation.id, part=part.index, reason=str(exc))
-                await asyncio.sleep(seconds)
-        return await self._house.conversations.record(conversation.id, plan.id, part.index, state, mid=mid, code=code)
 
     async def _settle(self, conversation: Conversation, plan: Plan, part: Part) -> str:
         """The part may have arrived: our echo tells, or the Conversations API; it is never sent on a guess."""
@@ -314,14 +254,6 @@ def _incident_of(conversation: Conversation, meta: PlanMeta) -> Incident | None:
     if meta.task and meta.task != "NONE":
         return incident(conversation, f"task_{meta.task.lower()}")
     return None
-
-
-def _state_of(failure: NightshiftError | None) -> tuple[PartState, str]:
-    if failure is None:
-        return PartState.SENT, ""
-    if failure_of(failure).value == "unknown":
-        return PartState.UNKNOWN, type(failure).__name__
-    return PartState.FAILED, type(failure).__name__
 
 
 def _lines(conversation: Conversation, plan: Plan, states: list[PartState]) -> list[HistoryLine]:

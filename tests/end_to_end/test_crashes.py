@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 
@@ -91,6 +92,37 @@ def test_a_worker_whose_turns_are_too_long_gives_them_back(stack: Stack) -> None
     stack.spawn("worker")
 
     assert all_closed(stack, seconds=40)["answered"] == 3
+    assert_everybody_read_one_reply(people)
+
+
+def test_a_rolling_restart_under_load_loses_nothing(stack: Stack) -> None:
+    stack.model.play_for_good(Answer(content=f"Ответ\n{TAGS}", delay_seconds=0.5))
+    people: list[Customer] = []
+    deploying = True
+
+    def write() -> None:
+        """Customers go on writing; a POST without a 200 is sent again, as Meta does."""
+        while deploying:
+            person = Customer(stack, new_customer())
+            item = person.item("Привет")
+            people.append(person)
+            while asyncio.run(stack.meta.deliver(item)) != [200]:
+                time.sleep(0.05)
+            time.sleep(0.05)
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        for name in ("web", "dispatcher", "worker"):
+            stack.wait_for(lambda: people, "customers to write")
+            assert stack.kill(name, how=signal.SIGTERM) == 0
+            stack.spawn(name)
+            stack.wait_until_ready()
+    finally:
+        deploying = False
+        writing.join(30)
+
+    assert all_closed(stack, seconds=60)["answered"] == len(people)
     assert_everybody_read_one_reply(people)
 
 

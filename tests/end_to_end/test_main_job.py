@@ -309,3 +309,16 @@ def test_a_send_that_nobody_can_clear_up_ends_with_a_human(stack: Stack, custome
 
     assert ["коллега" in text for text in customer.read] == [True]
     stack.telegram.wait_for_messages(1)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_body_that_is_too_large_gets_an_answer_and_not_a_broken_connection(stack: Stack, signed: bool) -> None:
+    body = b"x" * (9 * 1024 * 1024)
+    headers = {"X-Hub-Signature-256": meta_webhooks.sign(body, APP_SECRET)} if signed else {}
+
+    answers = [
+        httpx.post(f"{stack.url}/webhooks/meta", content=body, headers=headers, timeout=20, trust_env=False).status_code
+        for _ in range(5)
+    ]
+
+    assert set(answers) == {413 if signed else 403}

@@ -15,8 +15,8 @@ LOOK_AGAIN_SECONDS = 10.0
 CLOCK_SLACK_MS = 5_000  # created_time is exact to the second, and Meta's clock is not ours
 SEND_TIMEOUT_MS = 10_000
 MISSES_BEFORE_RESEND = 2
-# Meta cannot be asked: after half a minute of this the customer has waited long enough, and a human looks.
-FAILED_LOOK_WAITS = (5.0, 5.0, 8.0, 10.0)
+# Meta cannot be asked: after twenty seconds of this the customer has waited long enough, and a human looks.
+FAILED_LOOK_WAITS = (5.0, 5.0, 6.0)
 
 
 class Settlement(Enum):

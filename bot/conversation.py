@@ -108,7 +108,6 @@ class Conversation:
     takeover_until_ms: int = 0
     acted_at_ms: int = 0
     window_told_ms: int = 0
-    name: str = ""
     notebook: str = ""
 
     @property

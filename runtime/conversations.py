@@ -198,7 +198,6 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         takeover_until_ms=int(fields.get("takeover_until", 0)),
         acted_at_ms=int(fields.get("acted_at", 0)),
         window_told_ms=int(fields.get("window_told") or 0),
-        name=fields.get("name", ""),
         notebook=fields.get("notebook", ""),
     )
 

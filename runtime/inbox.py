@@ -19,7 +19,6 @@ from bot.messages import (
     PolicyEnforcement,
     ThreadControl,
 )
-from bot.outcome import SilenceReason
 from bot.retry import RESTRICTED_SECONDS
 from runtime.clock import now_ms
 from runtime.comments import CommentOutbox
@@ -243,4 +242,4 @@ def _ms(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-__all__ = ["FLOOD_CAP", "METADATA_PREFIX", "Inbox", "SilenceReason", "open_inbox"]
+__all__ = ["FLOOD_CAP", "METADATA_PREFIX", "Inbox", "open_inbox"]

@@ -44,14 +44,43 @@ class PartState(StrEnum):
     DROPPED = "dropped"
 
 
+class PartKind(StrEnum):
+    TEXT = "text"
+    IMAGE = "image"
+    FILE = "file"
+    REACTION = "reaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """What follows the words: a picture or file (`target` is its address), a reaction (`target` is the message's mid).
+
+    `text` is what is sent in its place should Meta refuse a picture or file; of a reaction it is the emoji.
+    """
+
+    kind: PartKind
+    text: str
+    target: str
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
+    """One message of a plan, or one of its enclosures.
+
+    `words` stand on a button template in place of `text`, "" where there is none. `plain`: Meta has refused what is
+    beside the text (quick replies, link buttons, the picture itself), so the text goes alone.
+    """
+
     index: int
     text: str
     state: PartState
     tries: int = 0
     sending_at_ms: int = 0
     code: str = ""
+    kind: PartKind = PartKind.TEXT
+    target: str = ""
+    words: str = ""
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +99,18 @@ class PlanMeta:
     after_unknown: bool = False
     notebook: str = ""  # what the next turn may go on from; "" drops what there was
     buttons: str = ""  # answers to tap, separated by "|"
+    links: str = ""  # buttons that open a page: "title|url", one a line
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """`parts` are the reply and decide the outcome; `enclosures` follow them and decide nothing."""
+
     id: str
     keys: tuple[str, ...]
     parts: tuple[Part, ...]
     meta: PlanMeta = field(default_factory=PlanMeta)
+    enclosures: tuple[Part, ...] = ()
 
     @property
     def something_arrived(self) -> bool:

@@ -18,24 +18,26 @@ def echoes_prompt(reply: str, system_prompt: str, quotable: str = "") -> bool:
     """A run of at least 12 words or 80 characters of `system_prompt`, unless `quotable` has it too."""
     if not system_prompt:
         return False
-    secret = _runs(system_prompt, _RUN_WORDS, _RUN_CHARS) - _runs(quotable, _RUN_WORDS, _RUN_CHARS)
-    return not secret.isdisjoint(_runs(reply, _RUN_WORDS, _RUN_CHARS))
+    shared = _runs(reply, _RUN_WORDS, _RUN_CHARS) & _steady_runs(system_prompt, _RUN_WORDS, _RUN_CHARS)
+    return bool(shared and shared - _runs(quotable, _RUN_WORDS, _RUN_CHARS))
 
 
 def echoes_kick(reply: str, kick: str, customer_text: str = "") -> bool:
     """A run of six words of the nudge that the customer did not write."""
-    own = _runs(kick, _KICK_WORDS, _RUN_CHARS) - _runs(customer_text, _KICK_WORDS, _RUN_CHARS)
-    return not own.isdisjoint(_runs(reply, _KICK_WORDS, _RUN_CHARS))
+    shared = _runs(reply, _KICK_WORDS, _RUN_CHARS) & _runs(kick, _KICK_WORDS, _RUN_CHARS)
+    return bool(shared and shared - _runs(customer_text, _KICK_WORDS, _RUN_CHARS))
 
 
 def parrots(reply: str, customer_text: str) -> bool:
     """The customer's own words and nothing else. Short ones and good wishes may be given back: "С Новым годом!"."""
+    first, customers_first = _WORD.search(reply), _WORD.search(customer_text)
+    if first is None or customers_first is None or first[0].casefold() != customers_first[0].casefold():
+        return False
     words = _WORD.findall(reply.casefold())
     least = _PARROT_QUESTION_WORDS if "?" in customer_text or "؟" in customer_text else _PARROT_WORDS
     return len(words) >= least and words == _WORD.findall(customer_text.casefold())
 
 
-@lru_cache(maxsize=64)
 def _runs(text: str, most_words: int, most_chars: int) -> frozenset[str]:
     """From each word on, the shortest run that reaches either measure; equal words give equal runs."""
     words = [word.casefold() for word in _WORD.findall(text)]
@@ -50,3 +52,7 @@ def _runs(text: str, most_words: int, most_chars: int) -> frozenset[str]:
         runs.add(" ".join(words[start:end])[:400])
         length -= len(word) + 1
     return frozenset(runs)
+
+
+# A system prompt is the same for many turns.
+_steady_runs = lru_cache(maxsize=16)(_runs)

@@ -2,13 +2,14 @@
 
 import regex
 
+from bot.keyed_patterns import KeyedPattern
 from bot.sentences import split_sentences
 from bot.visible import is_blank
 
 # Longer texts say something besides the promise.
 _LONGEST_PROMISE = 320
 
-_PROMISE = regex.compile(
+_PROMISE = KeyedPattern(
     r"""
       \b(?:провер(?:ю|яю|им|яем)|уточн(?:ю|яю|им|яем)|посмотр(?:ю|им)|смотрю|гляну|узна(?:ю|ём|ем)|поищу|ищу|найду
         |подберу
@@ -34,10 +35,17 @@ _PROMISE = regex.compile(
     |البحث)|انتظر)
     """,
     regex.VERBOSE | regex.IGNORECASE,
+    keys=(
+        "провер, уточн, посмотр, смотрю, гляну, узна, ищу, найду, подбер, подбира, запрошу, запрашиваю, сверюсь, "
+        "сверяюсь, выясню, разберусь, минут, секунд, момент, подождите, ожидайте, перевір, подивлю, дізнаю, "
+        "пошукаю, шукаю, підберу, зачекайте, хвилин, тексер, қара, нақтыла, бір, күте, check, look, find, "
+        "search, verify, pull, see, confirm, get, moment, sec, minute, wait, hold, bear, kontrol, bak, araştır, "
+        "bir, bekle, لحظة, دقيقة, ثانية, تحقق, سأتأكد, سأبحث, دعني, جاري, انتظر"
+    ),
 )
 
 # A condition, a request, a handover, a question or a fact in the sentence: then it is said for a reason.
-_MORE_THAN_A_PROMISE = regex.compile(
+_MORE_THAN_A_PROMISE = KeyedPattern(
     r"\d|\?|[:—–]\s*\S{3,}.{8,}"
     r"|\b(?:если|когда|как только|после|чтобы|напиш|пришл|скаж|подскаж|отправ|укаж|назов|оставь|жд[уё]|менеджер"
     r"|коллег|мастер"
@@ -49,7 +57,7 @@ _MORE_THAN_A_PROMISE = regex.compile(
     r"إذا|أرسل|اكتب|غدا|المدير)",
     regex.IGNORECASE,
 )
-_PLEASANTRY = regex.compile(
+_PLEASANTRY = KeyedPattern(
     r"\W*(?:(?:здравствуйте|здравствуй|привет|приветствую|добр\w{2,4} (?:день|утро|вечер|дня|ночи)|хорошо|конечно"
     r"|отлично|поняла?|понятно|спасибо"
     r"|благодарю|да|ок|окей|ясно|супер|разумеется|с удовольствием|рад\w{0,2} (?:вас |помочь)\w{0,10}"
@@ -77,7 +85,7 @@ _ENGLISH_THOUGHT = (
     r"|wrote|writes|"
     r"greet\w{0,3}|might|would|may|didn['’]t|sent|sends|appears|did|mentions?|mentioned|responded|replied|wishes)\b"
 )
-_OPENING_THOUGHT = regex.compile(
+_OPENING_THOUGHT = KeyedPattern(
     r"\A\W{0,6}(?:(?:okay|ok|alright|hmm+|so|well|first|now|right|wait|итак|хорошо|так|ладно|окей|хм+|отже"
     r"|добре)[,.:… ]{1,3}){0,3}(?:"
     + _ENGLISH_THOUGHT
@@ -94,8 +102,12 @@ _OPENING_THOUGHT = regex.compile(
     r"|(?:вот (?:вариант|черновик) ответа|черновик ответа|draft reply|reply draft)"
     r")",
     regex.IGNORECASE,
+    keys=(
+        "user, customer, client, assistant, think, reason, thought, рассужд, мысли, stage, этап, пользовател, "
+        "клиент, покупател, користувач, клієнт, покупець, 用户, 客户, 我需要, 首先, here, вариант, черновик, draft"
+    ),
 )
-_PLAN = regex.compile(
+_PLAN = KeyedPattern(
     r"\b(?:I|we) (?:need|should|must|have|ought|want|['’]ll need|will need)(?: to)? (?:first |now |just |also "
     r"|politely |briefly )?"
     r"(?:respond|reply|answer|greet|ask|tell|inform|call|use|check with|follow|address|acknowledge"
@@ -117,6 +129,12 @@ _PLAN = regex.compile(
     r"|\bI(?:['’]ll| will| am ready to) follow (?:the|these|your|my) (?:instructions|rules|guidelines)"
     r"|потрібно (?:\w{3,14} ){0,2}відповісти (?:клієнт|користувач|покупц)",
     regex.IGNORECASE,
+    keys=(
+        "the user, the customer, the client, the tool, the function, the system, the instructions, the script, "
+        "in russian, in ukrainian, in english, in kazakh, in turkish, in arabic, system prompt, persona, stage , "
+        "instructions, guidelines, let me, let's, let’s, пользовател, клиент, покупател, промпт, инструкци, "
+        "скрипту, правилам, следовать, готов, follow, потрібно"
+    ),
 )
 
 
@@ -127,16 +145,19 @@ def is_monologue(text: str) -> bool:
     return _NOTE_INSIDE.search(text) is not None
 
 
-_NOTE_INSIDE = regex.compile(
+_NOTE_INSIDE = KeyedPattern(
     r"^[\s\[(*_]{0,4}(?:(?:внутренн|служебн)\w{2,3} (?:заметк|примечани|комментари|пометк)\w{1,2}"
     r"|(?:заметка|примечание|пометка) (?:для )?(?:себя|менеджер\w|коллег\w{0,2}|оператор\w|команд\w)"
     r"|internal (?:note|comment)|note to (?:self|(?:the )?(?:manager|team|staff)))\s?[:\])–—-]",
     regex.IGNORECASE | regex.MULTILINE,
+    keys="заметк, примечани, комментари, пометк, internal, note to",
 )
-_CUSTOMERS_LINE = regex.compile(
-    r"^\W{0,4}(?:клиент|покупатель|пользователь|клієнт|customer|user|client|human)\W{0,3}:", regex.I | regex.M
+_CUSTOMERS_LINE = KeyedPattern(
+    r"^\W{0,4}(?:клиент|покупатель|пользователь|клієнт|customer|user|client|human)\W{0,3}:",
+    regex.I | regex.M,
+    keys="клиент, покупатель, пользователь, клієнт, customer, user, client, human",
 )
-_OUR_LINE = regex.compile(r"^\W{0,4}(?:ассистент|бот|асистент|assistant|ai|bot)\W{0,3}:", regex.I | regex.M)
+_OUR_LINE = KeyedPattern(r"^\W{0,4}(?:ассистент|бот|асистент|assistant|ai|bot)\W{0,3}:", regex.I | regex.M)
 
 
 def plays_both_sides(text: str) -> bool:
@@ -144,7 +165,7 @@ def plays_both_sides(text: str) -> bool:
     return _CUSTOMERS_LINE.search(text) is not None and _OUR_LINE.search(text) is not None
 
 
-_ABOUT_THE_NUDGE = regex.compile(
+_ABOUT_THE_NUDGE = KeyedPattern(
     r"\b(?:my |the |your )?(?:previous|last|earlier) (?:reply|response|message|answer|turn|output) (?:was|were"
     r"|came out|came back) "
     r"(?:empty|blank|silent|missing)"
@@ -156,8 +177,9 @@ _ABOUT_THE_NUDGE = regex.compile(
     r"|попередн\w{1,3} (?:відповідь|повідомлення) (?:була|було|виявил\w{2,4}) порожн"
     r"|(?:вибач|перепрошую)\w{0,4} за порожн\w{1,3} (?:відповідь|повідомлення)",
     regex.IGNORECASE,
+    keys="empty, blank, silent, missing, пуст, порожн",
 )
-_AFTER_A_NUDGE = regex.compile(
+_AFTER_A_NUDGE = KeyedPattern(
     r"\b(?:sorry|apolog\w{2,6}) (?:for|about) (?:not (?:answering|replying|responding)|the (?:silence|confusion"
     r"|hiccup|glitch))"
     r"|\b(?:as|per) (?:instructed|requested by the (?:note|system))|\b(?:system|internal) (?:note|message|instruction)"

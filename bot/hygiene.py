@@ -6,6 +6,7 @@ from typing import Any
 
 import regex
 
+from bot.keyed_patterns import KeyedPattern
 from bot.markup import strip_fences, strip_markup
 from bot.thinking import strip_thoughts
 
@@ -31,7 +32,7 @@ _HIDDEN = regex.compile(
 )
 
 # Stage directions before the first word.
-_LABEL = regex.compile(
+_LABEL = KeyedPattern(
     r"\A[\s*_\[(]{0,6}(?:final answer|(?:reply|response|answer) to (?:the )?(?:customer|user|client)|assistant"
     r"|ассистент"
     r"|финальный ответ|ответ (?:клиенту|покупателю|пользователю)|відповідь клієнту|回复|响应"
@@ -44,11 +45,14 @@ _LABEL = regex.compile(
     r"|\A[\s*_]*(?:reply|response|answer):\s{1,3}(?=\p{Cyrillic})"
     r"|\A\s*(?-i:assistant|ассистент|model)[ \t]*\n+",  # a role of the chat template, on a line of its own
     regex.IGNORECASE,
+    keys=(
+        "answer, reply, response, assistant, ассистент, ответ, відповідь, 回复, 响应, 回答, message, сообщение, model"
+    ),
 )
 
 # Escapes of a string that was encoded once too often; a path such as C:\new has a small Latin letter behind.
-_ESCAPED_LETTER = regex.compile(r"\\u([0-9a-fA-F]{4})")
-_ESCAPED_LINE = regex.compile(r"(?<=[\p{Cyrillic}\p{Arabic}\p{P}\p{So}\uFE0F\d\n])(?:\\r)?\\n(?![a-z])")
+_ESCAPED_LETTER = KeyedPattern(r"\\u([0-9a-fA-F]{4})")
+_ESCAPED_LINE = KeyedPattern(r"(?<=[\p{Cyrillic}\p{Arabic}\p{P}\p{So}\uFE0F\d\n])(?:\\r)?\\n(?![a-z])")
 _LEAST_ESCAPES = 3
 
 _LINE_END = regex.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
@@ -112,7 +116,7 @@ def _unescape(text: str) -> str:
             value, end = "", 0
         if isinstance(value, str) and end == len(stripped):
             return value
-    if len(_ESCAPED_LETTER.findall(text)) >= _LEAST_ESCAPES:
+    if len(_ESCAPED_LETTER.find_all(text)) >= _LEAST_ESCAPES:
         letters = _ESCAPED_LETTER.sub(lambda m: chr(int(m[1], 16)), text)
         text = letters.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return str(_ESCAPED_LINE.sub("\n", text))

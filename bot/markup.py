@@ -4,53 +4,62 @@ import html
 
 import regex
 
-_FENCE_LINE = regex.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+\-.]{0,20}[ \t]*$\n?", regex.MULTILINE)
-_FENCE = regex.compile(r"`{3,}(?:(?:markdown|md|text|txt|json|html|plaintext|xml)\b)?")
+from bot.keyed_patterns import KeyedPattern
+
+_FENCE_LINE = KeyedPattern(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+\-.]{0,20}[ \t]*$\n?", regex.MULTILINE)
+_FENCE = KeyedPattern(r"`{3,}(?:(?:markdown|md|text|txt|json|html|plaintext|xml)\b)?")
 
 _URL = r"(?:https?://|www\.|mailto:|tel:|tg://|[\w\-]{1,63}(?:\.[\w\-]{1,63}){0,4}\.\w{2,12}(?:/|(?=\))))"
-_LINK = regex.compile(
+_LINK = KeyedPattern(
     rf"!?\[([^\[\]\n]{{0,300}})\]\(\s?"
     rf"((?={_URL})[^()\s]{{1,2000}}+(?:\([^()\s]{{0,200}}\)[^()\s]{{0,200}})?)"
-    r"(?:[ ]\"[^\"\n]{0,200}\")?\s?\)"
+    r"(?:[ ]\"[^\"\n]{0,200}\")?\s?\)",
+    keys="](",
 )
 # An image without words is a tracking pixel or a picture that a direct message does not show.
-_IMAGE = regex.compile(
-    rf"!\[\s{{0,9}}\]\(\s?(?={_URL})[^()\s]{{1,2000}}+(?:[ ]\"[^\"\n]{{0,200}}\")?\s?\)|<(?:img|IMG)\s[^<>]{{1,2000}}>"
+_IMAGE = KeyedPattern(
+    rf"!\[\s{{0,9}}\]\(\s?(?={_URL})[^()\s]{{1,2000}}+(?:[ ]\"[^\"\n]{{0,200}}\")?\s?\)|<(?:img|IMG)\s[^<>]{{1,2000}}>",
+    keys="![, <img",
 )
-_AUTOLINK = regex.compile(r"<((?:https?://|mailto:|tel:)[^<>\s]{1,2000})>")
-_ANCHOR = regex.compile(
-    r"<a\s[^<>]{0,200}?href=[\"']?([^\"'<>\s]{1,2000}+)[\"']?[^<>]{0,200}>([^<>]{0,300})</a>", regex.IGNORECASE
+_AUTOLINK = KeyedPattern(r"<((?:https?://|mailto:|tel:)[^<>\s]{1,2000})>", keys="<")
+_ANCHOR = KeyedPattern(
+    r"<a\s[^<>]{0,200}?href=[\"']?([^\"'<>\s]{1,2000}+)[\"']?[^<>]{0,200}>([^<>]{0,300})</a>",
+    regex.IGNORECASE,
+    keys="<a",
 )
 
 # Lower case only: <B> and <S> are sizes in a shop.
-_BREAK = regex.compile(r"<(?:br|BR|hr)\s?/?>|</(?:p|div|li|h[1-6]|tr)>")
-_ITEM = regex.compile(r"<li>")
-_HTML = regex.compile(
+_BREAK = KeyedPattern(r"<(?:br|BR|hr)\s?/?>|</(?:p|div|li|h[1-6]|tr)>", keys="<")
+_ITEM = KeyedPattern(r"<li>", keys="<li>")
+_HTML = KeyedPattern(
     r"</?(?:p|b|i|u|s|em|strong|div|span|ul|ol|li|h[1-6]|a|blockquote|code|pre|small|sub|sup|font|center|table|tr|td|th)"
-    r"(?:\s[^<>\n=]{0,100}+=[^<>\n]{0,300}+)?\s?/?>"
+    r"(?:\s[^<>\n=]{0,100}+=[^<>\n]{0,300}+)?\s?/?>",
+    keys="<",
 )
 # What some models wrap an answer in.
-_ANSWER = regex.compile(r"</?(?:answer|final_answer|final|response|reply|output|message)\s?/?>")
-_ENTITY = regex.compile(r"&(?:nbsp|quot|#39|apos|laquo|raquo|mdash|ndash|hellip);|&amp;(?=\s)")
+_ANSWER = KeyedPattern(r"</?(?:answer|final_answer|final|response|reply|output|message)\s?/?>", keys="<")
+_ENTITY = KeyedPattern(r"&(?:nbsp|quot|#39|apos|laquo|raquo|mdash|ndash|hellip);|&amp;(?=\s)", keys="&")
 
-_ESCAPE = regex.compile(r"(?<![\u00AF\\])\\++([`*_\[\]()#+\-.!|>~])")
-_HEADING = regex.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(?=\S)", regex.MULTILINE)
+_ESCAPE = KeyedPattern(r"(?<![\u00AF\\])\\++([`*_\[\]()#+\-.!|>~])", keys="\\")
+_HEADING = KeyedPattern(r"^[ \t]{0,3}#{1,6}[ \t]+(?=\S)", regex.MULTILINE, keys="#")
 _RULE = regex.compile(r"^[ \t]*+([-*_=\u2500\u2501\u2550])(?:[ \t]*+\1){2,}+[ \t]*+$\n?", regex.MULTILINE)
-_QUOTE = regex.compile(r"^[ \t]{0,3}>(?:[ \t]?>)*+[ \t]++(?=[^\s\d])", regex.MULTILINE)
-_TABLE_RULE = regex.compile(
-    r"^[ \t]*+\|?+[ \t]*+:?-{3,}+:?[ \t]*+(?:\|[ \t]*+:?-{3,}+:?[ \t]*+)++\|?+[ \t]*+$\n?", regex.MULTILINE
+_QUOTE = KeyedPattern(r"^[ \t]{0,3}>(?:[ \t]?>)*+[ \t]++(?=[^\s\d])", regex.MULTILINE, keys=">")
+_TABLE_RULE = KeyedPattern(
+    r"^[ \t]*+\|?+[ \t]*+:?-{3,}+:?[ \t]*+(?:\|[ \t]*+:?-{3,}+:?[ \t]*+)++\|?+[ \t]*+$\n?",
+    regex.MULTILINE,
+    keys="|",
 )
-_TABLE_ROW = regex.compile(r"^[ \t]*+\|[ \t]*+([^\n]*[^\s|])[ \t]*+\|[ \t]*+$", regex.MULTILINE)
+_TABLE_ROW = KeyedPattern(r"^[ \t]*+\|[ \t]*+([^\n]*[^\s|])[ \t]*+\|[ \t]*+$", regex.MULTILINE, keys="|")
 
 # A pair is markup only around words: 20*30*40, **** 1234, @_anna_ and O`zbek are none.
-_BOLD = regex.compile(r"(?<!\*)\*\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*\*(?!\*)")
-_BOLD_ITALIC = regex.compile(r"(?<!\*)\*\*\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*\*\*(?!\*)")
-_ITALIC = regex.compile(r"(?<![\w*=/?&])\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*(?![\w*])")
-_UNDERLINE = regex.compile(r"(?<![\w@/.\-])__(?=[^\s_])([^_\n]{1,2000}?)(?<=[^\s_])__(?![\w])")
-_UNDERSCORE = regex.compile(r"(?<!\S)_(?=[^\s_])([^_\n]{1,2000})(?<=[^\s_])_(?!\w)")
-_STRIKE = regex.compile(r"~~(?=[^\s~])([^~\n]{1,2000}?)(?<=[^\s~])~~")
-_CODE = regex.compile(r"(?<![\w`])`(?!`)([^`\n]{1,2000})`(?![\w`])")
-_EMPTY_PAIR = regex.compile(r"(?:(?<![\w*])\*\*\*\*(?![\w*\s])|(?<!`)``(?!`))")
+_BOLD = KeyedPattern(r"(?<!\*)\*\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*\*(?!\*)", keys="**")
+_BOLD_ITALIC = KeyedPattern(r"(?<!\*)\*\*\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*\*\*(?!\*)", keys="***")
+_ITALIC = KeyedPattern(r"(?<![\w*=/?&])\*(?=[^\s*])([^*\n]{1,2000}?)(?<=[^\s*])\*(?![\w*])", keys="*")
+_UNDERLINE = KeyedPattern(r"(?<![\w@/.\-])__(?=[^\s_])([^_\n]{1,2000}?)(?<=[^\s_])__(?![\w])", keys="__")
+_UNDERSCORE = KeyedPattern(r"(?<!\S)_(?=[^\s_])([^_\n]{1,2000})(?<=[^\s_])_(?!\w)", keys="_")
+_STRIKE = KeyedPattern(r"~~(?=[^\s~])([^~\n]{1,2000}?)(?<=[^\s~])~~", keys="~~")
+_CODE = KeyedPattern(r"(?<![\w`])`(?!`)([^`\n]{1,2000})`(?![\w`])", keys="`")
+_EMPTY_PAIR = KeyedPattern(r"(?:(?<![\w*])\*\*\*\*(?![\w*\s])|(?<!`)``(?!`))", keys="****, ``")
 
 
 def strip_fences(text: str) -> str:

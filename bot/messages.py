@@ -77,7 +77,7 @@ class CustomerMessage:
 class Echo:
     """Something sent from our own account: by us, by a human, or by another app (told apart by the inbox).
 
-    `notes` name what is not text, as in a customer's message; our own sends never have any.
+    `notes` name what is not text, as in a customer's message; `attached` are Meta's own words for its kinds.
     """
 
     contact: Contact
@@ -87,6 +87,7 @@ class Echo:
     app_id: str | None = None
     metadata: str | None = None
     notes: tuple[str, ...] = ()
+    attached: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

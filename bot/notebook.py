@@ -36,5 +36,11 @@ def read_notebook(note: str, *, now_ms: int) -> tuple[str, ...]:
     return tuple(text for text in value["found"] if isinstance(text, str) and text.strip())
 
 
+def results_of(found: Sequence[str]) -> tuple[str, ...]:
+    """What tools have said, without the calls and drafts, which a model wrote."""
+    results = (text.partition("\n")[2] for text in found if not text.startswith(_DRAFT))
+    return tuple(text for text in results if not text.startswith("Error: "))
+
+
 def _encode(found: Sequence[str], at_ms: int) -> bytes:
     return json.dumps({"at": at_ms, "found": list(found)}, ensure_ascii=False, separators=(",", ":")).encode()

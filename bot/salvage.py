@@ -7,24 +7,25 @@ from bot.echo import echoes_prompt
 from bot.evasions import is_monologue
 from bot.garble import is_garbled, is_looping
 from bot.hygiene import clean
+from bot.keyed_patterns import KeyedPattern
 from bot.language import disagrees
 from bot.leaks import has_tool_syntax, is_json_wrapper, is_machine_text, is_refusal, is_sentinel
 from bot.model_output import Completion
 from bot.tags import parse_tags
 from bot.visible import is_blank, visible_text
 
-_MARK = regex.compile(
+_MARK = KeyedPattern(
     r"(?:^|\n|[.!?。]\s)\W{0,4}"
     r"(?:draft|черновик|чернетка|草稿|回复|响应|final (?:answer|reply)|reply|response|ответ|відповідь)"
     r"(?: (?:to the customer|клиенту|клієнту))?\W{0,3}[:：]\W{0,3}",
     regex.IGNORECASE,
 )
-_TO_CUSTOMER = regex.compile(
+_TO_CUSTOMER = KeyedPattern(
     r"(?<!\p{L})(?:you|your|вы|вас|вам|вами|ваш\w{0,3}|ви|сіз\w{0,4}|siz\w{0,4}|здравствуйте|hello|hi)(?!\p{L})",
     regex.IGNORECASE,
 )
 _FACT = regex.compile(r"https?://\S+|(?<![\w@])\d[\d\s.,]*\d|\d+")
-_STAGE = regex.compile(r"\bstage\b|\bэтап\w{0,2}\s\d|стади[яию]\s\d", regex.IGNORECASE)
+_STAGE = KeyedPattern(r"\bstage\b|\bэтап\w{0,2}\s\d|стади[яию]\s\d", regex.IGNORECASE)
 MOST_CHARS = 1000
 MOST_THOUGHT_CHARS = 20_000  # a reply stands at their end
 LEAST_CHARS = 10
@@ -43,7 +44,7 @@ def salvage_candidate(
     if completion.finish_reason != "stop" or not completion.complete or not is_blank(completion.content):
         return ""
     thought = clean(completion.reasoning[-MOST_THOUGHT_CHARS:]).text
-    marked = list(_MARK.finditer(thought))
+    marked = _MARK.find_all(thought)
     if marked:
         candidate = thought[marked[-1].end() :]
     elif thinking_off:

@@ -35,6 +35,8 @@ def split_text(text: str, *, max_bytes: int | None = None, max_chars: int | None
     if (max_bytes is not None and max_bytes < 4) or (max_chars is not None and max_chars < 2):
         raise ValueError("a limit must hold at least one code point: 4 bytes or 2 UTF-16 units")
     text = text.strip()
+    if _fits(text, max_bytes=max_bytes, max_chars=max_chars):
+        return [] if is_blank(text) else [text]
     byte_sizes = _sums(text, _utf8_size) if max_bytes is not None else None
     char_sizes = _sums(text, _utf16_size) if max_chars is not None else None
 
@@ -46,8 +48,6 @@ def split_text(text: str, *, max_bytes: int | None = None, max_chars: int | None
             end = min(end, bisect_right(char_sizes, char_sizes[start] + max_chars) - 1)
         return end
 
-    if furthest(0) == len(text):
-        return [] if is_blank(text) else [text]
     borders = _borders(text)
     parts: list[str] = []
     start = 0
@@ -60,6 +60,13 @@ def split_text(text: str, *, max_bytes: int | None = None, max_chars: int | None
         parts.append(text[start:cut].rstrip())
         start = cut
     return [part for part in parts if not is_blank(part)]
+
+
+def _fits(text: str, *, max_bytes: int | None, max_chars: int | None) -> bool:
+    """By the longest that so many characters can be, for most texts; else by counting."""
+    if max_bytes is not None and len(text) * 4 > max_bytes and sum(map(_utf8_size, text)) > max_bytes:
+        return False
+    return max_chars is None or len(text) * 2 <= max_chars or sum(map(_utf16_size, text)) <= max_chars
 
 
 def _best_cut(borders: dict[str, list[int]], start: int, end: int) -> int:

@@ -12,6 +12,7 @@ from functools import lru_cache
 import regex
 
 from bot.buttons import take_buttons
+from bot.elements import NOTHING, Beside, take_elements
 from bot.tag_values import DEFAULT_TASK, DEFAULT_VERDICT, TAG_KEYS, parse_value
 
 # A rewrite that unfolds more often than this was built to: its lines are dropped whole.
@@ -50,7 +51,8 @@ _LOOSE = regex.compile(r"\[\s?(?:VERDICT|TASK|STAGE)[ \-–—#][^\n\[\](){}<>:=
 _CUT_BEFORE_STOP = regex.compile(r"(?<![^\S\n])[^\S\n]*+\x00[^\S\n]*+(?=[.,!?;:…])")
 _RESIDUE = _CUT + " \t\r*_`\"'«»-•.;,:|#>{}[]()<>/"
 _TRUNCATED = regex.compile(
-    r"[\[{<]\s?(?:VERD\w{0,3}|VER|TASK?|TAS|STAG?E?|STA|ВЕРД\w{0,3}|ЗАДА\w{0,2}|ЭТАП?|ЭТА|BUTT\w{0,3}|КНОП\w{0,2})\s?\Z"
+    r"[\[{<]\s?(?:VERD\w{0,3}|VER|TASK?|TAS|STAG?E?|STA|ВЕРД\w{0,3}|ЗАДА\w{0,2}|ЭТАП?|ЭТА|BUTT\w{0,3}|КНОП\w{0,2}"
+    r"|LIN|LINKS?|IMAG?E?|FILE?|REAC?T?|ССЫЛ\w{0,2})\s?\Z"
 )
 
 
@@ -60,7 +62,7 @@ class TaggedReply:
 
     `verdict` and `task` fall back to their defaults, `stage` to the previous one; `missing` lists the keys that had no
     valid value, `invalid` counts recognised tags whose value was not, `leaked` says that the last guard had to cut.
-    `buttons` are answers for the customer to tap.
+    `buttons` are answers for the customer to tap, `beside` is what else comes with the words.
     """
 
     text: str
@@ -71,6 +73,7 @@ class TaggedReply:
     invalid: int
     leaked: bool
     buttons: tuple[str, ...] = ()
+    beside: Beside = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,8 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
     found: dict[str, str] = {}
     invalid = 0
     parted = take_buttons(text.replace(_CUT, ""))
-    cut = parted.text
+    laid = take_elements(parted.text)
+    cut = laid.text
     for _ in range(_MAX_PASSES):
         tags = _find_tags(cut, key_pattern, names)
         if not tags:
@@ -100,7 +104,8 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
         found.update({tag.key: tag.value for tag in tags if tag.value is not None})
         invalid += sum(tag.value is None and tag.counts for tag in tags)
         cut = _cut_spans(cut, tags)
-    guarded = take_buttons(_guard(cut, key_pattern, names)).text  # cutting tags may have closed what was open
+    # Cutting tags may have closed what was open.
+    guarded = take_elements(take_buttons(_guard(cut, key_pattern, names)).text).text
     return TaggedReply(
         text=guarded,
         verdict=found.get("VERDICT", DEFAULT_VERDICT),
@@ -110,6 +115,7 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
         invalid=invalid,
         leaked=guarded != cut,
         buttons=parted.titles,
+        beside=laid.beside,
     )
 
 

@@ -5,9 +5,11 @@ from enum import Enum, auto
 
 import regex
 
+from bot.keyed_patterns import KeyedPattern
+
 _NAMES = r"(?:ant|antml:|seed:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|inner_monologue)"
 
-_TOKEN = regex.compile(
+_TOKEN = KeyedPattern(
     rf"""
       (?P<tag>(?:<|&lt;|\uFF1C|\u25C1)\s?(?P<slash>/?)\s?{_NAMES}(?:\s[^<>\n=]{{0,80}}=[^<>\n]{{0,200}})?\s?(?P<self>/?)
               (?:>|&gt;|\uFF1E|\u25B7|\Z))
@@ -21,18 +23,21 @@ _TOKEN = regex.compile(
     | (?P<end><\|(?:end|start)\|>(?:assistant\b)?)
     """,
     regex.VERBOSE | regex.IGNORECASE,
+    keys="<, &lt;, \uff1c, \u25c1, [think, [/think",
 )
 
 # Where the model went on and played the customer's next turn: nothing after this is ours.
-_NEXT_TURN = regex.compile(
+_NEXT_TURN = KeyedPattern(
     r"(?<=\S\s{0,9})\n[ \t]*(?:\#{2,3}[ ]?)?(?:Human|Instruction)[ ]?:|<\|user\|>"
-    r"|<\|im_start\|>\s?user|<start_of_turn>\s?user|<\uFF5CUser\uFF5C>|<\|start_header_id\|>\s?user"
+    r"|<\|im_start\|>\s?user|<start_of_turn>\s?user|<\uFF5CUser\uFF5C>|<\|start_header_id\|>\s?user",
+    keys="human, instruction, <",
 )
 
-_CONTROL = regex.compile(
+_CONTROL = KeyedPattern(
     r"<\|im_start\|>(?:\s?assistant\b)?|<\|start_header_id\|>(?:\s?assistant\b)?|<start_of_turn>(?:\s?model\b)?"
     r"|<\|(?:im_end|endoftext|eot_id|eom_id|end_of_text|begin_of_text|end_header_id|return|message|end_of_solution"
-    r"|assistant)\|>|<end_of_turn>|</s>|\A\s*<s>|\[/?INST\]|<\uFF5C(?:Assistant|begin▁of▁sentence|end▁of▁sentence)\uFF5C>"
+    r"|assistant)\|>|<end_of_turn>|</s>|\A\s*<s>|\[/?INST\]|<\uFF5C(?:Assistant|begin▁of▁sentence|end▁of▁sentence)\uFF5C>",
+    keys="<, inst]",
 )
 
 
@@ -66,7 +71,7 @@ def strip_thoughts(text: str) -> WithoutThoughts:
     head, marker, final = text.rpartition("assistantfinal")  # gpt-oss where the host dropped the special tokens
     if marker and head.lstrip().startswith("analysis"):
         return _without_control(final, head, (*rules, "channel"))
-    tokens = [(match, _kind(match)) for match in _TOKEN.finditer(text)]
+    tokens = [(match, _kind(match)) for match in _TOKEN.find_all(text)]
     if not tokens:
         return _without_control(text, "", rules)
 
@@ -101,9 +106,8 @@ def strip_thoughts(text: str) -> WithoutThoughts:
 
 
 def _without_control(text: str, thoughts: str, rules: tuple[str, ...]) -> WithoutThoughts:
-    without: str
-    without, count = _CONTROL.subn("", text)
-    return WithoutThoughts(without, thoughts, (*rules, "control_token") if count else rules)
+    without = _CONTROL.sub("", text)
+    return WithoutThoughts(without, thoughts, rules if without == text else (*rules, "control_token"))
 
 
 def _kind(match: "regex.Match[str]") -> _Kind:

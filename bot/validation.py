@@ -99,7 +99,8 @@ def judge(completion: Completion, context: ReplyContext) -> Judgement:
     unkicked = _without_kick(reply.text, context)
     if is_blank(unkicked):
         return Judgement(Verdict.RETRY_REQUIRED, "kick_echo")
-    reply = replace(reply, text=unkicked)
+    if unkicked != reply.text:
+        reply = replace(reply, text=unkicked)
     return next(_leaks(reply.text, context), None) or _judge_readable(completion, reply, context)
 
 

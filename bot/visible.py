@@ -1,5 +1,7 @@
 """Emptiness: could a customer read anything at all in this text?"""
 
+import re
+
 import regex
 
 # Categories alone do not do: the braille blank is a symbol and the Hangul fillers are letters, yet nobody sees them.
@@ -21,12 +23,15 @@ _EMOTICON = regex.compile(r"[:;=]['\u2019]?-?[)(\]\[*/]{1,5}")
 # What programs write for "nothing". Exact spellings only: "None." may be an answer to "how many are left?".
 _NOTHING = frozenset({"null", "NULL", "Null", "None", "none", "undefined", "NaN", "nan", "nil", "void", "br"})
 
+# Most texts: a letter that no word for nothing has, or more letters in a row than the longest of them.
+_CERTAINLY_WORDS = re.compile(r"[а-яА-ЯёЁ]|(?:[A-Za-z] ?){10}")
+
 _WRAPPING = "\"'`*_~#<>{}[]()«»„“”‘’|/\\- \t\n"
 
 
 def visible_text(text: str) -> str:
     """A copy without everything that takes no ink: for measuring, never for sending."""
-    return str(_INVISIBLE.sub("", text))
+    return str(_INVISIBLE.sub("", "".join(text.split())))
 
 
 def is_blank(text: str) -> bool:
@@ -35,6 +40,8 @@ def is_blank(text: str) -> bool:
     One letter, digit, emoji or currency sign is enough to be read; punctuation and markup alone are not, and neither
     are the words that programs write for nothing ("null", "None").
     """
+    if _CERTAINLY_WORDS.search(text):
+        return False
     seen = visible_text(text)
     if _READABLE.search(seen) is None:
         return _EMOTICON.fullmatch(seen) is None

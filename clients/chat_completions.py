@@ -68,30 +68,32 @@ class CompletionDraft:
 
     def add(self, body: Any, *, whole: bool = False) -> Progress:
         """Take the next stream event, or with `whole` the entire body of an answer that was not streamed."""
-        body = _unnested(body)
-        if not isinstance(body, Mapping):
+        if not isinstance(body, dict):
             return Progress.NOTHING
+        if "choices" not in body:
+            body = _unnested(body)
         self._take_labels(body)
         choices = body.get("choices")
         if error := _error_in(body):
             self.error = error
         choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, Mapping) or (not whole and choice.get("index") not in (None, 0)):
+        if not isinstance(choice, dict) or (not whole and choice.get("index") not in (None, 0)):
             return Progress.NOTHING
         self.has_choices = True
         if error := choice.get("error"):
             self.error = _as_error(error)
-        self._take_finish(choice)
+        if choice.get("finish_reason") or choice.get("native_finish_reason"):
+            self._take_finish(choice)
         if self.finish_reason == "error" and self.error is None:
             self.error = {}
         delta = choice.get("delta")
-        if not isinstance(delta, Mapping) or not delta:
+        if not isinstance(delta, dict) or not delta:
             message = choice.get("message")
             # A last event that repeats the whole message adds nothing to what its deltas said.
             delta = message if whole or not (self._text or self._calls) else None
-            if isinstance(text := choice.get("text"), str) and not isinstance(message, Mapping):
+            if isinstance(text := choice.get("text"), str) and not isinstance(message, dict):
                 delta = {"content": text}  # the older completions call their text so
-        return self._take_delta(delta, whole=whole) if isinstance(delta, Mapping) else Progress.DELTA
+        return self._take_delta(delta, whole=whole) if isinstance(delta, dict) else Progress.DELTA
 
     def completion(
         self, *, complete: bool, seconds: float, first_byte_seconds: float | None, generation_id: str
@@ -128,10 +130,13 @@ class CompletionDraft:
         )
 
     def _take_labels(self, body: Mapping[str, Any]) -> None:
-        self._id = self._id or _text_or_none(body.get("id")) or ""
-        self._model = _text_or_none(body.get("model")) or self._model
-        self._provider = _text_or_none(body.get("provider")) or self._provider
-        if isinstance(usage := body.get("usage"), Mapping):
+        if not self._id and isinstance(answer_id := body.get("id"), str):
+            self._id = answer_id
+        if (model := body.get("model")) and isinstance(model, str):
+            self._model = model
+        if (provider := body.get("provider")) and isinstance(provider, str):
+            self._provider = provider
+        if isinstance(usage := body.get("usage"), dict):
             self._usage = usage
 
     def _take_finish(self, choice: Mapping[str, Any]) -> None:
@@ -143,12 +148,15 @@ class CompletionDraft:
 
     def _take_delta(self, delta: Mapping[str, Any], *, whole: bool) -> Progress:
         content = delta.get("content")
-        content = [content] if isinstance(content, Mapping) else content
         words = False
         if isinstance(content, str):
             self._text.append(content)
             words = bool(content) and not content.isspace()
-        elif isinstance(content, list):
+            if len(delta) == 1:
+                return Progress.WORDS if words else Progress.DELTA
+        if isinstance(content, dict):
+            content = [content]
+        if isinstance(content, list):
             if whole:
                 self._parts = content
             words = self._take_parts(content)
@@ -161,7 +169,7 @@ class CompletionDraft:
             self._refusal.append(refusal)
             words = True
         calls = delta.get("tool_calls")
-        if not calls and isinstance(call := delta.get("function_call"), Mapping):
+        if not calls and isinstance(call := delta.get("function_call"), dict):
             calls = [{"index": 0, "function": call}]  # as it was called before tools
         if isinstance(calls, list):
             words = self._calls.add(calls, whole=whole) or words
@@ -214,12 +222,9 @@ def joined(pieces: Sequence[str]) -> str:
     return text
 
 
-def _unnested(body: Any) -> Any:
-    if isinstance(body, Mapping) and "choices" not in body:
-        inner = body.get("provider")
-        if isinstance(inner, Mapping) and "choices" in inner:
-            return inner
-    return body
+def _unnested(body: dict[str, Any]) -> dict[str, Any]:
+    inner = body.get("provider")
+    return inner if isinstance(inner, dict) and "choices" in inner else body
 
 
 def _error_in(body: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -5,10 +5,9 @@ httpx's own pool scans all its connections on every change and collapses at abou
 """
 
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
 from functools import cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any, Final
 
 import aiohttp
 import httpx
@@ -16,6 +15,8 @@ from httpx_aiohttp import AiohttpTransport
 
 KEEPALIVE_SECONDS = 20.0
 DNS_CACHE_SECONDS = 30
+CHUNK_BYTES: Final = 16 * 1024
+_NO_TIMEOUT: Final = aiohttp.ClientTimeout()
 
 # The request, or any byte of it, cannot have reached the other side. Every other `httpx.TransportError` is an
 # "unknown": the other side may have acted.
@@ -35,21 +36,36 @@ def make_http_client(
     It has no timeouts of its own: the caller's `asyncio.timeout` ends a call, and cancelling closes its connection.
     It follows no redirect, keeps no cookie and reads no proxy variable. It belongs to the event loop of its first call.
     """
-    return httpx.AsyncClient(
-        transport=_Transport(limit),
-        base_url=base_url,
-        headers=dict(headers or {}),
-        timeout=None,  # noqa: S113 - deadlines are asyncio's
-        follow_redirects=False,
-        trust_env=False,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-    )
+    return _Client(_Transport(limit), base_url=base_url, headers=dict(headers or {}), timeout=None, trust_env=False)
 
 
 @cache
 def _tls_context() -> ssl.SSLContext:
     """Shared by all clients, since each costs about a megabyte; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
     return httpx.create_ssl_context()
+
+
+class _Client(httpx.AsyncClient):
+    """Goes straight to its transport: what httpx does between (auth, redirects, cookies, hooks) is off for us anyway,
+    and would take twice the time of the transport itself."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, **options: Any) -> None:
+        super().__init__(transport=transport, **options)
+        self._straight = transport
+
+    async def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> httpx.Response:
+        if any(value is not httpx.USE_CLIENT_DEFAULT for value in options.values()):
+            raise TypeError(f"this client knows nothing of {', '.join(options)}")
+        if self.is_closed:
+            raise RuntimeError("the client has been closed")
+        response = await self._straight.handle_async_request(request)
+        if not stream:
+            try:
+                await response.aread()
+            except BaseException:
+                await response.aclose()
+                raise
+        return response
 
 
 class _Transport(AiohttpTransport):
@@ -59,25 +75,49 @@ class _Transport(AiohttpTransport):
         super().__init__(verify=_tls_context(), client=lambda: _session(limit))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        with _honest_errors():
-            response = await super().handle_async_request(request)
-        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type checker
-        response.stream = _Stream(response.stream)
-        return response
+        if not isinstance(self.client, aiohttp.ClientSession):
+            self.client = self.get_client()
+        try:
+            answer = await self.client.request(
+                request.method,
+                str(request.url),
+                headers=request.headers.multi_items(),
+                data=await request.aread() or None,
+                allow_redirects=False,
+                auto_decompress=False,
+                timeout=_timeout(request.extensions.get("timeout")),
+            )
+        except (aiohttp.ClientError, TimeoutError) as exc:
+            raise _honest(exc) from exc
+        return httpx.Response(answer.status, headers=answer.raw_headers, stream=_Stream(answer), request=request)
 
 
 class _Stream(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream) -> None:
-        self._stream = stream
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self._answer = answer
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _honest_errors():
-            async for chunk in self._stream:
+        try:
+            async for chunk in self._answer.content.iter_chunked(CHUNK_BYTES):
                 yield chunk
+        except (aiohttp.ClientError, TimeoutError) as exc:
+            raise _honest(exc) from exc
 
     async def aclose(self) -> None:
-        with _honest_errors():
-            await self._stream.aclose()
+        """Back to the pool with the connection, if all of the answer was read; else it is closed."""
+        try:
+            self._answer.release()
+            await self._answer.wait_for_close()
+        except (aiohttp.ClientError, TimeoutError) as exc:
+            raise _honest(exc) from exc
+
+
+def _timeout(asked: Mapping[str, float | None] | None) -> aiohttp.ClientTimeout:
+    if asked is None or not any(asked.values()):
+        return _NO_TIMEOUT
+    return aiohttp.ClientTimeout(
+        connect=asked.get("pool"), sock_connect=asked.get("connect"), sock_read=asked.get("read")
+    )
 
 
 def _session(limit: int) -> aiohttp.ClientSession:
@@ -87,20 +127,12 @@ def _session(limit: int) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
 
 
-@contextmanager
-def _honest_errors() -> Iterator[None]:
-    try:
-        yield
-    except (httpx.TransportError, aiohttp.ClientError, TimeoutError) as exc:
-        cause = exc.__cause__ if isinstance(exc, httpx.TransportError) else exc
-        kind = _kind_of(cause)
-        if kind is None:
-            raise
-        # The class says it all; aiohttp's own words can hold the whole URL, and Telegram's token is in the URL.
-        raise kind(type(cause).__name__) from exc
+def _honest(exc: Exception) -> httpx.TransportError:
+    """The class says it all; aiohttp's own words can hold the whole URL, and Telegram's token is in the URL."""
+    return _kind_of(exc)(type(exc).__name__)
 
 
-def _kind_of(cause: BaseException | None) -> type[httpx.TransportError] | None:
+def _kind_of(cause: Exception) -> type[httpx.TransportError]:
     match cause:
         case aiohttp.ClientConnectorError():
             return httpx.ConnectError  # name, refused, unreachable, TLS
@@ -112,7 +144,5 @@ def _kind_of(cause: BaseException | None) -> type[httpx.TransportError] | None:
             return httpx.ReadTimeout
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientResponseError():
             return httpx.RemoteProtocolError
-        case aiohttp.ClientError() | OSError():
-            return httpx.ReadError
         case _:
-            return None
+            return httpx.ReadError

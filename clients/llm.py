@@ -48,8 +48,10 @@ class LLMClient:
     ) -> None:
         self._http = http
         self._url = base_url.rstrip("/") + "/chat/completions"
+        self._address: httpx.URL | None = None  # of `_url`, once a call has found that it is one
         # `httpx.Headers` hides the key when something prints it.
-        self._headers = httpx.Headers(
+        self._headers = httpx.Headers(http.headers)
+        self._headers.update(
             {
                 "Authorization": f"Bearer {api_key.strip()}",
                 "Content-Type": "application/json",
@@ -97,12 +99,17 @@ class LLMClient:
         return call.conclude()
 
     async def _exchange(self, body: dict[str, Any], call: "_Call") -> "_Refusal | None":
-        async with self._http.stream("POST", self._url, content=encode(body), headers=self._headers) as response:
+        self._address = self._address or httpx.URL(self._url)
+        request = httpx.Request("POST", self._address, content=encode(body), headers=self._headers)
+        response = await self._http.send(request, stream=True)
+        try:
             call.generation_id = response.headers.get("x-generation-id", "")
             if response.is_success:
                 await call.read(response)
                 return None
             return await _read_refusal(response)
+        finally:
+            await response.aclose()
 
     def _refused(self, body: dict[str, Any], refusal: "_Refusal") -> frozenset[str]:
         """The fields to go on without. A server that names one stranger knows none of them, so all go at once.

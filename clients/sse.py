@@ -28,29 +28,36 @@ class EventReader:
                 return []
             self._started = True
             buffered = buffered.removeprefix(_BOM)
+        return self._events_in(self._cut(buffered) if b"\r" in buffered else self._cut_at_lf(buffered))
+
+    def finish(self) -> list[bytes]:
+        """What was still open at the end: servers are known to forget the last blank line."""
+        lines = [self._rest, b""] if self._rest else [b""]
+        self._rest = b""
+        return self._events_in(lines)
+
+    def _cut_at_lf(self, buffered: bytes) -> list[bytes]:
+        lines = buffered.split(b"\n")
+        self._rest = lines.pop()
+        return lines
+
+    def _cut(self, buffered: bytes) -> list[bytes]:
         lines = buffered.splitlines(keepends=True)
         self._rest = b""
         if lines and not lines[-1].endswith((b"\n", b"\r")):
             self._rest = lines.pop()
         elif lines and lines[-1].endswith(b"\r"):
             self._skip_lf = True
-        return [event for line in lines if (event := self._take(line.rstrip(b"\r\n"))) is not None]
+        return [line.rstrip(b"\r\n") for line in lines]
 
-    def finish(self) -> list[bytes]:
-        """What was still open at the end: servers are known to forget the last blank line."""
-        events = [self._take(self._rest), self._take(b"")] if self._rest else [self._take(b"")]
-        self._rest = b""
-        return [event for event in events if event is not None]
-
-    def _take(self, line: bytes) -> bytes | None:
-        if line:
+    def _events_in(self, lines: list[bytes]) -> list[bytes]:
+        events: list[bytes] = []
+        for line in lines:
             if line.startswith(b"data:"):
                 self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
             elif line == b"data":
                 self._data.append(b"")
-            return None
-        if not self._data:
-            return None
-        event = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-        self._data.clear()
-        return event
+            elif not line and self._data:
+                events.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
+                self._data.clear()
+        return events

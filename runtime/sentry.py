@@ -1,11 +1,15 @@
 """Sentry gets bugs, and nothing of a customer: no bodies, no locals, no tokens."""
 
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.errors import NightshiftError
 from runtime.masking import mask
 from runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from sentry_sdk.tracing import Span
 
 _DENYLIST = ["access_token", "client_secret", "appsecret_proof", "signed_request", "text", "message"]
 OUR_SPANS = "gen_ai."
@@ -17,7 +21,7 @@ def init_sentry(process: str, settings: Settings) -> bool:
     dsn = settings.env.sentry_dsn.get_secret_value()
     if not dsn:
         return False
-    # 4 MB that a process without it need not carry.
+    # 4 MB and 20 ms that a process without it need not carry.
     import sentry_sdk  # noqa: PLC0415
     from sentry_sdk.scrubber import DEFAULT_DENYLIST, EventScrubber  # noqa: PLC0415
 
@@ -38,6 +42,29 @@ def init_sentry(process: str, settings: Settings) -> bool:
     )
     sentry_sdk.set_tag("process", process)
     return True
+
+
+def capture(error: BaseException) -> None:
+    if (sdk := _loaded()) is not None:
+        sdk.capture_exception(error)
+
+
+def flush(seconds: float) -> None:
+    """Wait until what was captured is sent, for so long at most."""
+    if (sdk := _loaded()) is not None:
+        sdk.flush(seconds)
+
+
+def traced_span() -> "Span | None":
+    """The current span, where this work is traced."""
+    sdk = _loaded()
+    span = sdk.get_current_span() if sdk is not None else None
+    return span if span is not None and getattr(span, "sampled", False) else None
+
+
+def _loaded() -> Any:
+    """The SDK, if `init_sentry` had a reason to load it."""
+    return sys.modules.get("sentry_sdk")
 
 
 def turn_sampler(rate: float) -> Callable[[Mapping[str, Any]], float]:

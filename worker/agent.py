@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from bot.agent_step import FinalStep, prepare_agent_step
 from bot.conversation import Conversation
+from bot.elements import keep_grounded
 from bot.hints import LOOK_UP_NOW
 from bot.ladder import Ask, Attempt, GiveUp, Rung, keeps_time_back, next_move
 from bot.model_output import CallFault, Completion, ModelCallFailed, ToolCall
-from bot.notebook import read_notebook, write_notebook
+from bot.notebook import read_notebook, results_of, write_notebook
 from bot.repairs import Repair, repair_for
+from bot.tags import TaggedReply
 from bot.transcript import Transcript, burst_text
 from bot.validation import Judgement, ReplyContext, judge
 from bot.verdict import Verdict
@@ -271,7 +273,7 @@ class Agent:
 
 def _spoken(climb: Climb, spoken: _Spoken, *, rescued: bool) -> Thought:
     return Thought(
-        spoken.judgement.reply,
+        _grounded(climb, spoken.judgement.reply),
         spoken.judgement.rule,
         spoken.partial,
         tuple(climb.records),
@@ -280,6 +282,17 @@ def _spoken(climb: Climb, spoken: _Spoken, *, rescued: bool) -> Thought:
         notebook=_notebook(climb) if spoken.partial else "",
         reasonings=tuple(climb.reasonings),
     )
+
+
+def _grounded(climb: Climb, reply: TaggedReply | None) -> TaggedReply | None:
+    """The reply with those links, pictures and files alone whose addresses the model did not make up."""
+    if reply is None or not reply.beside:
+        return reply
+    said = [line.text for line in climb.conversation.history if line.role != "customer"]
+    beside = keep_grounded(reply.beside, [climb.system, *results_of(climb.transcript.found), *said])
+    if beside != reply.beside:
+        log.warning("addresses_not_known", conversation=climb.conversation.id)
+    return replace(reply, beside=beside)
 
 
 def _notebook(climb: Climb) -> str:

@@ -1,15 +1,17 @@
 """Delivers one alert from the outbox. It stays there until Telegram has it, and the log says it too."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.alerting import Surroundings, alert_backoff_seconds, render_alert
 from bot.errors import NightshiftError, OutcomeUnknown
 from bot.messages import Channel
-from clients.telegram import AlertRefused, TelegramAlerts
 from runtime.clock import local
 from runtime.logging import get_logger
 from worker.house import House
+
+if TYPE_CHECKING:
+    from clients.telegram import TelegramAlerts
 
 log = get_logger(__name__)
 
@@ -53,8 +55,10 @@ async def deliver_alert(house: House, alert_id: str) -> str:
     return word
 
 
-async def _send_or_update(telegram: TelegramAlerts, html: str, message_id: str) -> tuple[str, str]:
+async def _send_or_update(telegram: "TelegramAlerts", html: str, message_id: str) -> tuple[str, str]:
     """An incident that goes on changes its own message; should that be impossible, it gets a new one."""
+    from clients.telegram import AlertRefused  # noqa: PLC0415 - as in worker.house
+
     if message_id:
         try:
             await telegram.edit(message_id, html)

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import sentry_sdk
-
 from bot.conversation import Conversation
 from bot.errors import NightshiftError
 from bot.outcome import Deferral
@@ -12,6 +10,7 @@ from runtime.cancelling import cancel_and_wait
 from runtime.conversations import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
+from runtime.sentry import capture
 from worker.house import House
 
 log = get_logger(__name__)
@@ -54,7 +53,7 @@ async def keep_lease(house: House, lease: Lease, conversation: Conversation, tur
         return "failed: store"
     except Exception as exc:
         log.exception("turn_failed", conversation=conversation.id, error=type(exc).__name__)
-        sentry_sdk.capture_exception(exc)
+        capture(exc)
         wait = FAILED_TURN_BACKOFF_SECONDS[min(conversation.failures, len(FAILED_TURN_BACKOFF_SECONDS) - 1)]
         try:
             await lease.hold(wait, Deferral.BACKOFF, failed=True)

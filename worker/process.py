@@ -1,9 +1,11 @@
 """The worker process: its loop, its house, its heartbeat, its check of itself."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from bot.keyed_patterns import KeyedPattern
 from runtime.heartbeat import beat_for_ever
 from runtime.settings import Settings
 from worker.house import House, Texts, build_house
@@ -36,6 +38,7 @@ class WorkerProcess:
             self._beating = asyncio.create_task(
                 beat_for_ever(house.health, "worker", at_work=lambda: self.consumer.listens)
             )
+            self._settling = asyncio.create_task(settle_down())
             return asyncio.get_running_loop()
 
         self._self_check = SelfCheckThread(
@@ -60,3 +63,14 @@ class WorkerProcess:
         if self._house is None:
             raise AssertionError("the worker has not started")
         return self._house
+
+
+async def settle_down() -> None:
+    """What the first customers would else wait for, a few milliseconds at a time: turns go between."""
+    for pattern in tuple(KeyedPattern.made):
+        pattern.compile()
+        await asyncio.sleep(0)
+    # All that was loaded stays for the life of the process. To look for garbage in it again and again would stop the
+    # loop for 60 ms each time.
+    gc.collect()
+    gc.freeze()

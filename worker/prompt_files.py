@@ -2,8 +2,9 @@
 
 import difflib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -83,15 +84,15 @@ class PromptSet:
         lead_fields: Sequence[str] = (),
     ) -> str:
         """The system prompt of a turn. `now_local` is words for the model, best no finer than an hour."""
-        values = {
-            "business_name": business_name,
-            "locale": self.locale,
-            "timezone": timezone,
-            "lead_fields": tuple(lead_fields),
-            "stage": stage,
-            "now_local": now_local,
-        }
-        return "\n\n".join(template.render(values).strip() for template in self._system)
+        return _rendered(
+            self._system,
+            business_name=business_name,
+            locale=self.locale,
+            timezone=timezone,
+            lead_fields=tuple(lead_fields),
+            stage=stage,
+            now_local=now_local,
+        )
 
     def kick(self, number: int) -> str:
         """The note of retry 1 or 2; another number is a ValueError."""
@@ -114,6 +115,12 @@ class PromptSet:
             if language in self._lines:
                 return self._lines[language][name]
         return self._lines[_language(self.locale)][name]
+
+
+@lru_cache(maxsize=32)
+def _rendered(templates: tuple[Template, ...], **values: Hashable) -> str:
+    """One text for all turns of an hour: each would else hold 30 KB of its own while the model thinks."""
+    return "\n\n".join(template.render(values).strip() for template in templates)
 
 
 def load_prompts(root: Path, locale: str) -> PromptSet:

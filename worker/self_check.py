@@ -19,7 +19,6 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack
 from typing import Any
 
-import sentry_sdk
 from celery.worker import state
 
 from runtime.clock import monotonic
@@ -27,6 +26,7 @@ from runtime.health import SystemHealth
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect
 from runtime.scripts import Scripts
+from runtime.sentry import flush
 from runtime.settings import Settings
 
 log = get_logger(__name__)
@@ -215,5 +215,5 @@ def leave(give_leases_back: Callable[[], None], *, last_resort_seconds: float = 
 def _end_without_celery(seconds: float) -> None:
     threading.Event().wait(seconds)
     log.critical("worker_ends_the_hard_way", exit_code=EXIT_CODE)
-    sentry_sdk.flush(2)
+    flush(2)
     os._exit(EXIT_CODE)

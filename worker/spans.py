@@ -3,24 +3,27 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
-
-import sentry_sdk
-from sentry_sdk.consts import OP, SPANDATA
-from sentry_sdk.tracing import Span
+from typing import TYPE_CHECKING, Any, Final
 
 from runtime.clock import now_ms
+from runtime.sentry import traced_span
 from worker.attempts import AttemptRecord
 
+if TYPE_CHECKING:
+    from sentry_sdk.tracing import Span
+
 AGENT: Final = "nightshift"
+# The names are those of OpenTelemetry, which Sentry's agent monitoring reads; see sentry_sdk.consts.SPANDATA.
+_OPERATION: Final = "gen_ai.operation.name"
+_MODEL_ASKED: Final = "gen_ai.request.model"
 _FIGURES: Final = (
-    (SPANDATA.GEN_AI_RESPONSE_MODEL, "model"),
-    (SPANDATA.GEN_AI_RESPONSE_ID, "generation_id"),
-    (SPANDATA.GEN_AI_REQUEST_MAX_TOKENS, "max_tokens"),
-    (SPANDATA.GEN_AI_USAGE_INPUT_TOKENS, "prompt_tokens"),
-    (SPANDATA.GEN_AI_USAGE_INPUT_TOKENS_CACHED, "cached_tokens"),
-    (SPANDATA.GEN_AI_USAGE_OUTPUT_TOKENS, "completion_tokens"),
-    (SPANDATA.GEN_AI_USAGE_OUTPUT_TOKENS_REASONING, "reasoning_tokens"),
+    ("gen_ai.response.model", "model"),
+    ("gen_ai.response.id", "generation_id"),
+    ("gen_ai.request.max_tokens", "max_tokens"),
+    ("gen_ai.usage.input_tokens", "prompt_tokens"),
+    ("gen_ai.usage.input_tokens.cached", "cached_tokens"),
+    ("gen_ai.usage.output_tokens", "completion_tokens"),
+    ("gen_ai.usage.output_tokens.reasoning", "reasoning_tokens"),
     ("nightshift.cost_usd", "cost"),
     ("nightshift.provider", "provider"),
     ("nightshift.finish_reason", "finish_reason"),
@@ -39,7 +42,7 @@ class AgentSpan:
     make the later one a child of the earlier.
     """
 
-    def __init__(self, span: Span | None) -> None:
+    def __init__(self, span: "Span | None") -> None:
         self._span = span
 
     def chat(self, record: AttemptRecord) -> None:
@@ -48,12 +51,12 @@ class AgentSpan:
             return
         ends = datetime.fromtimestamp(now_ms() / 1000, UTC)
         span = self._span.start_child(
-            op=OP.GEN_AI_CHAT,
+            op="gen_ai.chat",
             name=f"chat {record.model_asked}",
             start_timestamp=ends - timedelta(seconds=record.seconds),
         )
-        span.set_data(SPANDATA.GEN_AI_OPERATION_NAME, "chat")
-        span.set_data(SPANDATA.GEN_AI_REQUEST_MODEL, record.model_asked)
+        span.set_data(_OPERATION, "chat")
+        span.set_data(_MODEL_ASKED, record.model_asked)
         for name, field in _FIGURES:
             if (value := getattr(record, field)) not in ("", None):
                 span.set_data(name, _clipped(value))
@@ -66,9 +69,9 @@ class AgentSpan:
         if self._span is None:
             yield
             return
-        span = self._span.start_child(op=OP.GEN_AI_EXECUTE_TOOL, name=f"execute_tool {name}")
-        span.set_data(SPANDATA.GEN_AI_OPERATION_NAME, "execute_tool")
-        span.set_data(SPANDATA.GEN_AI_TOOL_NAME, name)
+        span = self._span.start_child(op="gen_ai.execute_tool", name=f"execute_tool {name}")
+        span.set_data(_OPERATION, "execute_tool")
+        span.set_data("gen_ai.tool.name", name)
         try:
             yield
         finally:
@@ -84,15 +87,15 @@ class AgentSpan:
 @contextmanager
 def invoke_agent(*, conversation_id: str, model: str) -> Iterator[AgentSpan]:
     """The span of a turn's thinking, under the transaction of the task it runs for, if that is traced."""
-    parent = sentry_sdk.get_current_span()
-    if not isinstance(parent, Span) or not parent.sampled:
+    parent = traced_span()
+    if parent is None:
         yield AgentSpan(None)
         return
-    span = parent.start_child(op=OP.GEN_AI_INVOKE_AGENT, name=f"invoke_agent {AGENT}")
-    span.set_data(SPANDATA.GEN_AI_OPERATION_NAME, "invoke_agent")
-    span.set_data(SPANDATA.GEN_AI_AGENT_NAME, AGENT)
-    span.set_data(SPANDATA.GEN_AI_CONVERSATION_ID, conversation_id)
-    span.set_data(SPANDATA.GEN_AI_REQUEST_MODEL, model)
+    span = parent.start_child(op="gen_ai.invoke_agent", name=f"invoke_agent {AGENT}")
+    span.set_data(_OPERATION, "invoke_agent")
+    span.set_data("gen_ai.agent.name", AGENT)
+    span.set_data("gen_ai.conversation.id", conversation_id)
+    span.set_data(_MODEL_ASKED, model)
     try:
         yield AgentSpan(span)
     finally:

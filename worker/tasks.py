@@ -4,7 +4,6 @@ import concurrent.futures
 import sys
 from typing import Any
 
-import sentry_sdk
 from celery.signals import (
     heartbeat_sent,
     task_postrun,
@@ -18,7 +17,7 @@ from celery.signals import (
 from bot.errors import NightshiftError
 from runtime import queue
 from runtime.logging import get_logger
-from runtime.sentry import init_sentry
+from runtime.sentry import flush, init_sentry
 from worker.alerts import deliver_alert
 from worker.celery_app import app, settings
 from worker.house import load_texts
@@ -104,4 +103,4 @@ def _drain(**_: Any) -> None:
 @worker_shutdown.connect
 def _stop(**_: Any) -> None:
     process.stop()
-    sentry_sdk.flush(5)
+    flush(5)

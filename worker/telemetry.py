@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import orjson
@@ -13,6 +13,7 @@ from runtime.clock import now_ms, utc_day
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from runtime.scripts import Scripts
+from worker.attempts import AttemptRecord
 from worker.climb import Thought
 from worker.generations import ask_later
 from worker.topics import keywords_of
@@ -95,7 +96,7 @@ def turn_record(
         "waiting_seconds": round((conversation.now_ms - conversation.oldest_received_ms) / 1000, 3),
         "seconds": round(seconds, 3),
         "keywords": keywords_of(customer_text) if small_talk and not used_tools else [],
-        "attempts": [_without_blanks(asdict(attempt)) for attempt in thought.attempts],
+        "attempts": [_told(attempt) for attempt in thought.attempts],
     }
 
 
@@ -121,5 +122,10 @@ def counters_of(record: Mapping[str, Any]) -> Counter[str]:
     return Counter({name: n for name, n in counts.items() if n})
 
 
-def _without_blanks(attempt: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in attempt.items() if value not in ("", None, 0) or name == "step"}
+_ATTEMPT = tuple(field.name for field in fields(AttemptRecord))
+
+
+def _told(attempt: AttemptRecord) -> dict[str, Any]:
+    """All but what is blank. `asdict` would copy every value deeply first."""
+    values = ((name, getattr(attempt, name)) for name in _ATTEMPT)
+    return {name: value for name, value in values if value not in ("", None, 0) or name == "step"}

@@ -5,6 +5,7 @@ import re
 from worker.word_forms import COMMON, stem_of, words_of
 
 MOST_KEYWORDS = 8
+_CONTACT_SIGN = re.compile(r"[@/\d]")
 _CONTACT = re.compile(r"\S*[@/]\S*|\S*\d\S*")
 _NAMED = re.compile(
     r"(?i:\b(?:меня зовут|мо[её] имя|мене звати|my name is|i am|i'm|call me|adım|ismim|менің атым))\s+"
@@ -19,6 +20,7 @@ _COURTESY = frozenset(
 
 def keywords_of(text: str) -> list[str]:
     """At most eight stems in the order of the text: no numbers, no contacts, no names as far as they can be told."""
-    text = _INSIDE_A_SENTENCE.sub(" ", _NAMED.sub(" ", _CONTACT.sub(" ", text)))
+    text = _CONTACT.sub(" ", text) if _CONTACT_SIGN.search(text) else text
+    text = _INSIDE_A_SENTENCE.sub(" ", _NAMED.sub(" ", text))
     stems = (stem_of(w) for w in words_of(text) if len(w) > 2 and w not in COMMON and w not in _COURTESY)
     return list(dict.fromkeys(stems))[:MOST_KEYWORDS]

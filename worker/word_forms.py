@@ -11,15 +11,13 @@ COMMON = frozenset(
     a about an and any are at can cost costs could do does for from have how i in is it me much my of on or our price
     prices that the there this to us want we what when where which with would you your""".split()  # noqa: SIM905
 )
-_RUSSIAN_ENDINGS = tuple(
-    sorted(
-        """иями ями ами иях ях ах иям ям ам ием ем ом ого его ому ему ыми ими ые ие ый ий ой ей ая яя ую юю ое ее ых их
+_RUSSIAN_ENDINGS = frozenset(
+    """иями ями ами иях ях ах иям ям ам ием ем ом ого его ому ему ыми ими ые ие ый ий ой ей ая яя ую юю ое ее ых их
         ым им ия ья ию ью ии ов ев а я о е у ю ы и ь й ться тся ть ете ите ешь ишь ует уют аем яем аете яете ает яет
-        ают яют ите ет ит ут ют ат ят ал ял ил ел ала яла ила али яли или ели ло ла ли нию ния ние нии""".split(),  # noqa: SIM905
-        key=lambda ending: (-len(ending), ending),
-    )
+        ают яют ите ет ит ут ют ат ят ал ял ил ел ала яла ила али яли или ели ло ла ли нию ния ние нии""".split()  # noqa: SIM905
 )
-_ENGLISH_ENDINGS = ("ings", "ing", "ies", "ied", "es", "ed", "s", "y", "e")
+_ENGLISH_ENDINGS = frozenset(("ings", "ing", "ies", "ied", "es", "ed", "s", "y", "e"))
+_LONGEST_ENDING = max(map(len, _RUSSIAN_ENDINGS | _ENGLISH_ENDINGS))
 _TRANSLITERATION = (
     ("shch", "щ"), ("sch", "щ"), ("yo", "е"), ("zh", "ж"), ("kh", "х"), ("ts", "ц"), ("ch", "ч"), ("sh", "ш"),
     ("yu", "ю"), ("ju", "ю"), ("ya", "я"), ("ja", "я"), ("ye", "е"), ("ck", "к"),
@@ -57,9 +55,9 @@ def stem_of(word: str) -> str:
     endings = _ENGLISH_ENDINGS if _is_latin(word) else _RUSSIAN_ENDINGS
     if not _is_latin(word) and word.endswith(("ся", "сь")) and len(word) > 5:
         word = word[:-2]
-    for ending in endings:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
+    for size in range(min(_LONGEST_ENDING, len(word) - 3), 0, -1):
+        if word[-size:] in endings:
+            word = word[:-size]
             break
     if word.endswith(("очк", "ечк")) and len(word) > 5:
         return word[:-3] + "к"  # тарелочка is a тарелка

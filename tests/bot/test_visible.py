@@ -5,6 +5,9 @@ from hypothesis import strategies as st
 from bot.visible import is_blank
 
 READABLE = [
+    "undefineds",
+    "none of it",
+    "null и null",
     "ok",
     "нет",
     "5",
@@ -77,6 +80,9 @@ BLANK = [
     "`None`",
     "**null**",
     "{null}",
+    "n u l l",
+    "un de fi ned",
+    "u\u200bndefined",
 ]
 
 

@@ -32,6 +32,19 @@ async def read_head(reader: asyncio.StreamReader) -> None:
     await reader.readuntil(b"\r\n\r\n")
 
 
+async def test_what_the_client_leaves_out_cannot_be_asked_for(http: httpx.AsyncClient) -> None:
+    with pytest.raises(TypeError, match="auth, follow_redirects"):
+        await http.get("http://127.0.0.1:9/", auth=("user", "password"))
+
+
+async def test_a_closed_client_sends_nothing() -> None:
+    http = make_http_client()
+    await http.aclose()
+
+    with pytest.raises(RuntimeError):
+        await http.get("http://127.0.0.1:9/")
+
+
 async def test_a_refused_connection_never_left(http: httpx.AsyncClient) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as unused:
         port = unused.getsockname()[1]

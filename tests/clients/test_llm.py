@@ -347,3 +347,28 @@ async def test_two_hundred_calls_at_once_share_one_client(llm: LLMClient, model:
 
 def json_response(status: int, body: dict[str, Any]) -> Response:
     return Response(orjson.dumps(body), status_code=status, media_type="application/json")
+
+
+async def test_every_header_is_sent_once(http: httpx.AsyncClient) -> None:
+    heads: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        llm = LLMClient(http, base_url=f"http://127.0.0.1:{port}/v1", api_key="sk-invented-key")
+        with pytest.raises(ModelCallFailed):
+            await llm.complete(REQUEST, PATIENT)
+
+    request, *lines = heads[0].decode().split("\r\n")[:-2]
+    names = [line.split(":")[0].lower() for line in lines]
+    assert request == "POST /v1/chat/completions HTTP/1.1"
+    assert sorted(names) == sorted(set(names))
+    assert {"authorization: Bearer sk-invented-key", "accept-encoding: identity", f"host: 127.0.0.1:{port}"} <= {
+        f"{line.split(':')[0].lower()}:{line.split(':', 1)[1]}" for line in lines
+    }

@@ -83,6 +83,14 @@ def test_only_the_end_of_the_prompt_changes_from_turn_to_turn(locale: str) -> No
     assert "Monday evening" in second[-100:]
 
 
+def test_turns_of_the_same_hour_share_one_text() -> None:
+    prompts = load_prompts(ROOT, "ru")
+
+    assert rendered(prompts) is rendered(prompts)
+    assert rendered(prompts) != rendered(prompts, stage="CONSULT")
+    assert rendered(prompts) != rendered(load_prompts(ROOT, "en"))
+
+
 @pytest.mark.parametrize("locale", LOCALES)
 def test_the_prompt_says_that_an_empty_answer_is_the_only_wrong_one(locale: str) -> None:
     text = rendered(load_prompts(ROOT, locale))

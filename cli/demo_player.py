@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -68,7 +68,7 @@ class Player:
 
     def replies(self, customer_id: str) -> tuple[Line, ...]:
         """All that this customer has been sent until now."""
-        return tuple(Line(sent["at"], sent["text"]) for sent in self._stack.meta.sent if sent["to"] == customer_id)
+        return tuple(Line(sent["at"], _as_shown(sent)) for sent in self._stack.meta.sent if sent["to"] == customer_id)
 
     def sums(self) -> Sums:
         return self._runner.run(Ledger(self._scripts).sums())
@@ -102,6 +102,12 @@ class Player:
     async def _outcomes(self, conversation: str) -> tuple[str, ...]:
         steps = Ledger(self._scripts).steps()
         return tuple([s.event async for s in steps if s.conversation_id == conversation and s.event in set(Outcome)])
+
+
+def _as_shown(sent: Mapping[str, Any]) -> str:
+    """The words, and below them the buttons that open a page."""
+    buttons = [f"[ {link['title']} ] {link['url']}" for link in sent.get("links", ())]
+    return "\n".join([sent["text"], *buttons])
 
 
 def _as_text(html: str) -> str:

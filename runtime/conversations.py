@@ -10,11 +10,20 @@ from typing import Any
 
 import orjson
 
-from bot.conversation import Conversation, HistoryLine, OpenMessage, Part, PartState, Plan, PlanMeta, in_order
+from bot.conversation import (
+    Conversation,
+    Enclosure,
+    HistoryLine,
+    OpenMessage,
+    PartState,
+    PlanMeta,
+    in_order,
+)
 from bot.errors import NightshiftError
 from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
 from runtime.hashing import key_of, text_hash
+from runtime.plans import further_fields, read_plan
 from runtime.scripts import Scripts
 from runtime.settings import Settings
 
@@ -84,7 +93,13 @@ class Lease:
         return read(self.conversation_id, answer)
 
     async def plan(
-        self, conversation: Conversation, texts: Sequence[str], meta: PlanMeta, *, whatever_came: bool = False
+        self,
+        conversation: Conversation,
+        texts: Sequence[str],
+        meta: PlanMeta,
+        *,
+        enclosures: Sequence[Enclosure] = (),
+        whatever_came: bool = False,
     ) -> str:
         """Write the plan; "newer" when messages came that the turn has not read, "nothing" when all were taken back."""
         keys = [message.key for message in conversation.messages]
@@ -99,7 +114,9 @@ class Lease:
             orjson.dumps(asdict(meta)).decode(),
             len(keys),
             *keys,
+            len(texts),
             *parts,
+            *further_fields(texts, meta, enclosures),
         )
         if answer == "lost":
             raise LeaseLost("plan")
@@ -188,7 +205,7 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         rev=fields.get("rev", ""),
         messages=in_order([_message(entry) for entry in inbox]),
         history=tuple(_line(entry) for entry in history),
-        plan=_plan(_pairs(plan)),
+        plan=read_plan(_pairs(plan)),
         now_ms=int(now),
         stage=fields.get("stage", ""),
         failures=int(fields.get("failures", 0)),
@@ -222,28 +239,6 @@ def _message(entry: str) -> OpenMessage:
 def _line(entry: str) -> HistoryLine:
     data = orjson.loads(entry)
     return HistoryLine(role=data["role"], text=data["text"], at_ms=int(data["at"]))
-
-
-def _plan(fields: Mapping[str, str]) -> Plan | None:
-    if not fields:
-        return None
-    parts = tuple(
-        Part(
-            index=i,
-            text=fields[f"{i}:text"],
-            state=PartState(fields[f"{i}:state"]),
-            tries=int(fields.get(f"{i}:tries", 0)),
-            sending_at_ms=int(fields.get(f"{i}:at", 0)),
-            code=fields.get(f"{i}:code", ""),
-        )
-        for i in range(int(fields["n"]))
-    )
-    return Plan(fields["id"], tuple(fields["keys"].split()), parts, _meta(orjson.loads(fields["meta"])))
-
-
-def _meta(raw: Mapping[str, Any]) -> PlanMeta:
-    """A plan may have been written by a newer version, before a rollback: what it knows beyond us is left out."""
-    return PlanMeta(**{name: raw[name] for name in PlanMeta.__dataclass_fields__ if name in raw})
 
 
 def _pairs(flat: Sequence[str]) -> dict[str, str]:

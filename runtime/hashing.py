@@ -12,6 +12,11 @@ def key_of(kind: str, mid: str) -> str:
     return blake2b(f"{kind}\0{mid}".encode(), digest_size=8).hexdigest()
 
 
+def bare_hash(kind: str) -> str:
+    """In place of the hash of a text where an echo has none: an attachment of this kind and nothing else."""
+    return f"@{kind}"
+
+
 def text_hash(text: str) -> str:
     """Equal for texts that differ in white space, case or Unicode form only: an echo may not be identical."""
     folded = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()

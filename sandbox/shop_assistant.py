@@ -85,6 +85,7 @@ _FOUND: Final[Mapping[str, str]] = {
     "uk": "Ось що знайшлося: {found}. Підказати ще щось?",
     "kk": "Міне, тапқанымыз: {found}. Тағы бірдеңе айтайын ба?",
 }
+_LOOK: Final[Mapping[str, str]] = {"ru": "Посмотреть", "en": "Have a look", "uk": "Подивитися", "kk": "Көру"}
 _NOT_FOUND: Final[Mapping[str, str]] = {
     "ru": "Этого я у нас не нашла, но коллега посмотрит и ответит вам.",
     "en": "I could not find this here, but a colleague will look and write to you.",
@@ -125,7 +126,8 @@ class ShopAssistant:
         if facts := _facts_of(found, language):
             if scene == TOOL_HUNGRY and language in _COMPARED:
                 return Answer(content=f"{_COMPARED[language].format(found='; '.join(facts))}\n{TAGS}")
-            return Answer(content=f"{_FOUND[language].format(found='; '.join(facts))}\n{TAGS}")
+            link = f"\n[LINK: {_LOOK[language]} | {page}]" if (page := _page_of(found)) else ""
+            return Answer(content=f"{_FOUND[language].format(found='; '.join(facts))}{link}\n{TAGS}")
         return Answer(content=f"{_NOT_FOUND[language]}\n{TAGS_COLLEAGUE}")
 
     def is_kicked(self, request: ChatRequest) -> bool:
@@ -186,6 +188,12 @@ def _facts_of(results: list[str], language: str) -> list[str]:
                 name = english[1].strip() if english else re.sub(r"^\d+\.\s*", "", title.split(" / ")[0])
                 facts[f"{name} — {price[1]} ₽"] = None
     return list(facts)[:3]
+
+
+def _page_of(results: list[str]) -> str:
+    """The page of what was found first, if that has one."""
+    first = results[0].split("\n\n", 1)[0]
+    return found[1] if (found := re.search(r"\blink: (https://[^\s;]+)", first)) else ""
 
 
 def _language_of(text: str) -> str:

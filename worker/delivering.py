@@ -2,8 +2,9 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 
-from bot.conversation import Conversation, HistoryLine, Part, PartState, Plan, PlanMeta
+from bot.conversation import Conversation, HistoryLine, Part, PartKind, PartState, Plan, PlanMeta
 from bot.delivery import MARGIN_MS, WINDOW_MS, WindowClosed, may_write
 from bot.errors import NightshiftError
 from bot.language import script_language
@@ -12,15 +13,15 @@ from bot.retry import Expire, HandOver, ParkAccount, RetryAfter, Settle, Undeliv
 from bot.splitting import limit_for, split_text
 from bot.transcript import burst_text
 from clients.graph_errors import failure_of
-from runtime.cancelling import uninterrupted
 from runtime.conversations import Incident, Lease
 from runtime.logging import get_logger
 from runtime.parking import LOOK_AGAIN_SECONDS, Parked
 from runtime.settings import Account
+from worker.enclosing import Enclosing
 from worker.house import House
 from worker.incidents import incident, window_closing
 from worker.sending import PartSender
-from worker.settling import Found, Settlement, look_up
+from worker.settling import Found, LineTooLong, Settlement, look_up
 
 log = get_logger(__name__)
 
@@ -49,26 +50,29 @@ class Delivery:
                 return await self._settle(conversation, plan, part)
             if waits := await self._must_not_send_now(conversation, plan, states):
                 return waits
-            begun = await self._sender.begin(plan, part)
-            if begun == PartState.SENDING:
-                failure = await uninterrupted(self._sender.send(conversation, plan, part))
-                if failure is not None:
-                    return await self._after(failure, conversation, plan, part, states)
-            elif begun == PartState.UNKNOWN:
+            begun, failure = await self._sender.put(conversation, plan, part)
+            if failure is not None:
+                return await self._after(failure, conversation, plan, part, states)
+            if begun == PartState.UNKNOWN:
                 return await self._settle(conversation, plan, part)
-            elif begun == "gone":  # every message was taken back
+            if begun == "gone":  # every message was taken back
                 await self._lease.finish(Outcome.SILENCED, [])
                 return "nothing"
-            elif begun != PartState.SENT:
+            if begun not in (PartState.SENDING, PartState.SENT):
                 break
             states[part.index] = PartState.SENT
         if PartState.SENT not in states:
             return await self._leave_to_people()
+        if _all_arrived(states) and plan.enclosures:
+            enclosed = await Enclosing(self._house, self._account, self._sender).send(conversation, plan)
+            return await self._finish(conversation, plan, states, enclosed)
         return await self._finish(conversation, plan, states)
 
     async def give_up(self, conversation: Conversation, plan: Plan) -> str:
         """Delivering has failed again and again in our own code: a human takes over from what arrived."""
         states = [part.state for part in plan.parts]
+        if _all_arrived(states):  # all that is missing are enclosures
+            return await self._finish(conversation, plan, states, [part.state for part in plan.enclosures])
         return await self._close(Outcome.HANDED_OVER, "turns_failed", conversation, plan, states)
 
     async def _must_not_send_now(self, conversation: Conversation, plan: Plan, states: list[PartState]) -> str:
@@ -97,18 +101,12 @@ class Delivery:
 
     async def _settle(self, conversation: Conversation, plan: Plan, part: Part) -> str:
         """The part may have arrived: our echo tells, or the Conversations API; it is never sent on a guess."""
-        place = await self._house.pacing.take(self._account, "read", patience_seconds=LINE_SECONDS)
-        if isinstance(place, Parked):
-            # Reading back is no sending, but calls while Meta throttles lengthen the block (meta.md 6.1).
-            if place.reason in THROTTLED:
-                await self._lease.hold(min(place.seconds_left + 0.5, SETTLE_AGAIN_SECONDS), Deferral.SETTLING)
-                return "waits: settling"
-        else:
-            if not place.taken:
-                await self._lease.hold(place.seconds, Deferral.SETTLING)
-                return "waits: settling"
-            await asyncio.sleep(place.seconds)
-        verdict = await look_up(self._house.graph(self._account), conversation, part)
+        graph = self._house.graph(self._account)
+        try:
+            verdict = await look_up(graph, conversation, part, stand_in_line=self._stand_in_line_to_read)
+        except LineTooLong as line:
+            await self._lease.hold(line.seconds, Deferral.SETTLING)
+            return "waits: settling"
         match verdict:
             case Found(mid):
                 await self._house.conversations.record(conversation.id, plan.id, part.index, PartState.SENT, mid=mid)
@@ -128,6 +126,17 @@ class Delivery:
         if conversation.plan is None:
             raise AssertionError("a plan with an unknown part cannot vanish under its lease")
         return await self.deliver(conversation, conversation.plan)
+
+    async def _stand_in_line_to_read(self, patience_seconds: float) -> None:
+        place = await self._house.pacing.take(self._account, "read", patience_seconds=patience_seconds)
+        if isinstance(place, Parked):
+            # Reading back is no sending, but calls while Meta throttles lengthen the block (meta.md 6.1).
+            if place.reason in THROTTLED:
+                raise LineTooLong(min(place.seconds_left + 0.5, SETTLE_AGAIN_SECONDS))
+            return
+        if not place.taken:
+            raise LineTooLong(place.seconds)
+        await asyncio.sleep(place.seconds)
 
     async def _after(
         self, failure: NightshiftError, conversation: Conversation, plan: Plan, part: Part, states: list[PartState]
@@ -212,7 +221,9 @@ class Delivery:
         )
         return final.value
 
-    async def _finish(self, conversation: Conversation, plan: Plan, states: list[PartState]) -> str:
+    async def _finish(
+        self, conversation: Conversation, plan: Plan, states: list[PartState], enclosed: Sequence[PartState] = ()
+    ) -> str:
         meta = plan.meta
         outcome = Outcome(meta.outcome)
         cut = any(state is not PartState.SENT for state in states)
@@ -225,7 +236,7 @@ class Delivery:
             outcome,
             plan.keys,
             why="cut" if cut else meta.why,
-            lines=_lines(conversation, plan, states),
+            lines=_lines(conversation, plan, states, enclosed),
             fields=fields,
             incident=_incident_of(conversation, meta),
             takeover_seconds=self._house.settings.shift_of(self._account).takeover_minutes * 60
@@ -256,8 +267,20 @@ def _incident_of(conversation: Conversation, meta: PlanMeta) -> Incident | None:
     return None
 
 
-def _lines(conversation: Conversation, plan: Plan, states: list[PartState]) -> list[HistoryLine]:
-    """What is kept of the exchange: the messages answered, and just those words that arrived or may have."""
-    said = "\n".join(p.text for p in plan.parts if states[p.index] in (PartState.SENT, PartState.UNKNOWN))
+def _all_arrived(states: Sequence[PartState]) -> bool:
+    return all(state is PartState.SENT for state in states)
+
+
+def _lines(
+    conversation: Conversation, plan: Plan, states: list[PartState], enclosed: Sequence[PartState] = ()
+) -> list[HistoryLine]:
+    """What is kept of the exchange: the messages answered, and just what arrived or may have."""
+    words = [p.text for p in plan.parts if states[p.index] in (PartState.SENT, PartState.UNKNOWN)]
+    seen = [
+        f"[{part.kind}: {part.text}]"
+        for part, state in zip(plan.enclosures, enclosed, strict=False)
+        if state in (PartState.SENT, PartState.UNKNOWN) and part.kind is not PartKind.REACTION
+    ]
+    said = "\n".join([*words, *seen])
     lines = [HistoryLine("customer", m.for_model, m.at_ms) for m in conversation.messages if m.key in plan.keys]
     return [*lines, HistoryLine("bot", said, conversation.now_ms)] if said else lines

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.addresses import without_addresses
 from worker.word_forms import COMMON, grams, likeness, slips, spellings, stem_of, words_of
 
 CATALOG_FILE = "catalog.csv"
@@ -49,7 +50,8 @@ class Knowledge:
         self.entries = tuple(entries)
         postings: dict[str, dict[int, float]] = defaultdict(dict)
         for number, entry in enumerate(self.entries):
-            for word in words_of(entry.text):
+            # An address is to be given, not to be found by: its words are everywhere.
+            for word in words_of(without_addresses(entry.text)):
                 postings[stem_of(word)].setdefault(number, 1.0)
             for word in words_of(entry.title):
                 postings[stem_of(word)][number] = TITLE_WEIGHT

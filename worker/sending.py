@@ -1,15 +1,24 @@
-"""Sends one part of a plan: the decision is written down before the call, the fact after it, in one piece."""
+"""Sends one part of a plan: the decision is written down before the call, the fact after it, in one piece.
+
+What Meta refuses beside the words (quick replies, link buttons, a picture) goes out again as words alone: a try of
+its own, with its own decision and its own time.
+"""
 
 import asyncio
+from dataclasses import replace
 
 from bot.buttons import SEPARATOR
-from bot.conversation import Conversation, Part, PartState, Plan
+from bot.conversation import Conversation, Part, PartKind, PartState, Plan
+from bot.elements import unpack_links
 from bot.errors import NightshiftError
+from bot.retry import Failure
 from clients.graph_api import GraphAPI
-from clients.graph_errors import BadContent, failure_of
+from clients.graph_errors import failure_of
+from runtime.cancelling import uninterrupted
 from runtime.conversations import Lease, LeaseLost
 from runtime.inbox import METADATA_PREFIX
 from runtime.logging import get_logger
+from runtime.plans import PLAIN
 from runtime.redis import StoreUnavailable
 from runtime.settings import Account
 from worker.house import House
@@ -27,8 +36,21 @@ class PartSender:
         self._lease = lease
         self._account = account
 
-    async def begin(self, plan: Plan, part: Part) -> str:
-        """ "sending" when the call is to be made now, else the state that forbids it."""
+    async def put(self, conversation: Conversation, plan: Plan, part: Part) -> tuple[str, NightshiftError | None]:
+        """ "sending" with what came of the call (None: it arrived), or the state that forbids it."""
+        begun, failure = await self._try(conversation, plan, part)
+        if begun == PartState.SENDING and failure is not None and _is_refused_beside(plan, part, failure):
+            plain = replace(part, plain=True, tries=part.tries + 1)
+            begun, failure = await self._try(conversation, plan, plain)
+        return begun, failure
+
+    async def _try(self, conversation: Conversation, plan: Plan, part: Part) -> tuple[str, NightshiftError | None]:
+        begun = await self._begin(plan, part)
+        if begun != PartState.SENDING:
+            return begun, None
+        return begun, await uninterrupted(self._send(conversation, plan, part))
+
+    async def _begin(self, plan: Plan, part: Part) -> str:
         begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
         if begun == "late":
             await self._lease.renew()
@@ -37,7 +59,7 @@ class PartSender:
             raise LeaseLost("too little is left of it to send anything")
         return begun
 
-    async def send(self, conversation: Conversation, plan: Plan, part: Part) -> NightshiftError | None:
+    async def _send(self, conversation: Conversation, plan: Plan, part: Part) -> NightshiftError | None:
         """Call Meta and record what it said, in one piece that is not cancelled between the two."""
         graph = self._house.graph(self._account)
         mid, failure = "", None
@@ -46,9 +68,16 @@ class PartSender:
         except NightshiftError as exc:
             failure = exc
             log.warning(
-                "send_failed", conversation=conversation.id, part=part.index, error=type(exc).__name__, reason=str(exc)
+                "send_failed",
+                conversation=conversation.id,
+                part=part.index,
+                kind=part.kind.value,
+                error=type(exc).__name__,
+                reason=str(exc),
             )
         state, code = _state_of(failure)
+        if failure is not None and _is_refused_beside(plan, part, failure):
+            code = PLAIN
         stands = await self._record(conversation, plan, part, state, mid=mid, code=code)
         if graph.usage_percent >= USAGE_PERCENT:
             graph.usage_percent = 0.0  # told once; the next answer tells again
@@ -59,15 +88,19 @@ class PartSender:
         return None if stands == PartState.SENT else failure
 
     async def _call(self, graph: GraphAPI, conversation: Conversation, plan: Plan, part: Part) -> str:
-        """The last part carries what may be tapped; should Meta not take that, the words go without."""
+        """The message id, "" for a reaction, which has none."""
         to, metadata = conversation.contact.customer_id, f"{METADATA_PREFIX}{plan.id}:{part.index}"
-        is_last = part.index == len(plan.parts) - 1
-        if is_last and (buttons := tuple(filter(None, plan.meta.buttons.split(SEPARATOR)))):
-            try:
-                return await graph.send_text(to, part.text, metadata=metadata, buttons=buttons)
-            except BadContent as exc:
-                log.warning("buttons_refused", conversation=conversation.id, reason=str(exc))
-        return await graph.send_text(to, part.text, metadata=metadata)
+        if part.kind is PartKind.REACTION:
+            await graph.react(to, part.target, part.text)
+            return ""
+        if part.kind is PartKind.IMAGE and not part.plain:
+            return await graph.send_image(to, part.target, metadata=metadata)
+        if part.kind is PartKind.FILE and not part.plain:
+            return await graph.send_file(to, part.target, metadata=metadata)
+        if part.words and not part.plain:
+            return await graph.send_text(to, part.words, metadata=metadata, links=unpack_links(plan.meta.links))
+        buttons = () if part.plain else _buttons_of(plan, part)
+        return await graph.send_text(to, part.text, metadata=metadata, buttons=buttons)
 
     async def _record(
         self, conversation: Conversation, plan: Plan, part: Part, state: PartState, *, mid: str, code: str
@@ -82,6 +115,21 @@ class PartSender:
                 log.warning("fact_not_recorded", conversation=conversation.id, part=part.index, reason=str(exc))
                 await asyncio.sleep(seconds)
         return await self._house.conversations.record(conversation.id, plan.id, part.index, state, mid=mid, code=code)
+
+
+def _buttons_of(plan: Plan, part: Part) -> tuple[str, ...]:
+    """The last words carry what may be tapped as an answer."""
+    is_last = part.index == len(plan.parts) - 1
+    return tuple(filter(None, plan.meta.buttons.split(SEPARATOR))) if is_last else ()
+
+
+def _is_refused_beside(plan: Plan, part: Part, failure: NightshiftError) -> bool:
+    """Meta will not take it as it is, and there is something that can be left out.
+
+    A permission may be missing for templates alone; if it is for all messages, the words meet the same refusal.
+    """
+    is_more = part.kind in (PartKind.IMAGE, PartKind.FILE) or bool(part.words or _buttons_of(plan, part))
+    return is_more and not part.plain and failure_of(failure) in (Failure.BAD_CONTENT, Failure.PERMISSION)
 
 
 def _state_of(failure: NightshiftError | None) -> tuple[PartState, str]:

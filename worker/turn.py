@@ -3,13 +3,14 @@
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
+from bot.arranging import arrange
 from bot.buttons import SEPARATOR
 from bot.conversation import Conversation, HistoryLine, Plan, PlanMeta
 from bot.delivery import WindowClosed, may_write
+from bot.elements import NOTHING, Beside, pack_links
 from bot.language import script_language
 from bot.outcome import Deferral, Outcome, SilenceReason
 from bot.shift import Deferred, OnDuty, who_is_on_duty
-from bot.splitting import limit_for, split_text
 from bot.transcript import burst_text
 from bot.wishes import Wish, wish_of
 from runtime.clock import local
@@ -56,9 +57,21 @@ class Turn:
         for restart in range(MAX_RESTARTS + 1):
             if waits := await self._must_not_answer_now(conversation, account):
                 return waits
-            words, meta = await self._words(conversation, account)
-            parts = split_text(words, **limit_for(conversation.contact.channel))
-            planned = await self._lease.plan(conversation, parts, meta, whatever_came=restart == MAX_RESTARTS)
+            words, meta, beside = await self._words(conversation, account)
+            reply = arrange(
+                words,
+                beside,
+                channel=conversation.contact.channel,
+                has_buttons=bool(meta.buttons),
+                mid=conversation.messages[-1].mid,
+            )
+            planned = await self._lease.plan(
+                conversation,
+                reply.texts,
+                replace(meta, links=pack_links(reply.links)),
+                enclosures=reply.enclosures,
+                whatever_came=restart == MAX_RESTARTS,
+            )
             if planned != "planned":
                 await self._house.telemetry.superseded(self._record, conversation)
             if planned == "nothing":  # the customer took every message back
@@ -107,21 +120,22 @@ class Turn:
         await self._lease.hold(seconds, hold_reason, drop_plan=True, window_closing=closing)
         return f"waits: {reason}"
 
-    async def _words(self, conversation: Conversation, account: Account) -> tuple[str, PlanMeta]:
+    async def _words(self, conversation: Conversation, account: Account) -> tuple[str, PlanMeta, Beside]:
         """What the customer will read, never blank: the model's checked reply, or a line of our own."""
+        beside = NOTHING
         customer_text = burst_text(conversation.messages)
         locale = script_language(customer_text)
         prompts = self._house.prompts(account)
         if conversation.failures >= FAILED_TURNS_BEFORE_HANDOVER:
-            return prompts.line("stub", locale), PlanMeta(
-                Outcome.HANDED_OVER.value, "turns_failed", rule="turns_failed"
-            )
+            meta = PlanMeta(Outcome.HANDED_OVER.value, "turns_failed", rule="turns_failed")
+            return prompts.line("stub", locale), meta, beside
         wish = wish_of([message.text for message in conversation.messages])
         if wish is Wish.HUMAN:
             meta = PlanMeta(Outcome.HANDED_OVER.value, "asked_for_human", rule="asked_for_human", calls_human=True)
-            return prompts.line("call_human", locale), meta
+            return prompts.line("call_human", locale), meta, beside
         if wish is Wish.OPT_OUT:
-            return prompts.line("opt_out", locale), PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True)
+            meta = PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True)
+            return prompts.line("opt_out", locale), meta, beside
         if all(message.needs_text for message in conversation.messages):
             meta = PlanMeta(Outcome.ANSWERED.value, "needs_text", stage=conversation.stage, rule="needs_text")
             words = prompts.line("unsupported_media", locale)
@@ -132,13 +146,14 @@ class Turn:
                 customer_text = burst_text(conversation.messages)
                 thought = await self._think(conversation, account)
             words, meta = _words_of(thought, conversation, stub=prompts.line("stub", locale))
+            beside = thought.reply.beside if thought.reply else beside
             seconds = self._house.monotonic() - started
             self._record = await self._house.telemetry.store(
                 conversation, meta, thought, customer_text=customer_text, seconds=seconds
             )
         if self._house.settings.config.business.disclosure and not conversation.disclosed:
-            return f"{prompts.line('disclosure', locale)}\n\n{words}", replace(meta, discloses=True)
-        return words, meta
+            return f"{prompts.line('disclosure', locale)}\n\n{words}", replace(meta, discloses=True), beside
+        return words, meta, beside
 
     def _typing(self, account: Account, conversation: Conversation) -> AbstractAsyncContextManager[None]:
         async def may_call() -> bool:

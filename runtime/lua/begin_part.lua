@@ -6,12 +6,14 @@
 local cid, token, plan_id, i, MARGIN = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 if not holds(cid, token) then return 'lost' end
 if tonumber(redis.call('HGET', at(cid), 'lease_until')) - NOW < MARGIN then return 'late' end
-local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')
+local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state', i .. ':unless')
 if plan[1] ~= plan_id then return 'gone' end
 if plan[2] == 'sending' then return 'unknown' end -- "sending" is a go, and this one has gone
 if plan[2] ~= 'planned' and plan[2] ~= 'failed' then return plan[2] end
--- A human has written since the plan was made: over their words nothing is said.
-if tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW then
+-- A human has written since the plan was made: over their words nothing is said. And what was taken back by the
+-- customer gets no reaction.
+local taken_back = plan[3] and redis.call('ZSCORE', at(cid, 'seen'), plan[3])
+if taken_back or tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW then
   redis.call('HSET', at(cid, 'plan'), i .. ':state', 'dropped')
   return 'dropped'
 end

@@ -64,12 +64,20 @@ local function remember_sent(cid, key) remember(cid, 'sent', key, 7 * 86400000, 
 -- Words that may have arrived: their echo is ours however late it comes, and whatever became of their plan.
 local function remember_doubtful(cid, text_hash) remember(cid, 'maybe', text_hash, 86400000, 50) end
 
+-- The messages of a plan, its enclosures included: `n` counts the words alone.
+local function parts_of(cid)
+  local plan = redis.call('HMGET', at(cid, 'plan'), 'n', 'all')
+  return tonumber(plan[2] or plan[1] or '0')
+end
+
 -- The only way in which a plan goes.
 local function forget_plan(cid)
-  local parts = tonumber(redis.call('HGET', at(cid, 'plan'), 'n') or '0')
-  for i = 0, parts - 1 do
-    local part = redis.call('HMGET', at(cid, 'plan'), i .. ':state', i .. ':hash')
-    if part[1] == 'sending' or part[1] == 'unknown' then remember_doubtful(cid, part[2]) end
+  for i = 0, parts_of(cid) - 1 do
+    local part = redis.call('HMGET', at(cid, 'plan'), i .. ':state', i .. ':hash', i .. ':alike')
+    if part[1] == 'sending' or part[1] == 'unknown' then
+      if part[2] and part[2] ~= '' then remember_doubtful(cid, part[2]) end
+      for alike in string.gmatch(part[3] or '', '%S+') do remember_doubtful(cid, alike) end
+    end
   end
   redis.call('DEL', at(cid, 'plan'))
 end

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Write down what will be said and to which messages, unless there is news that the turn has not read.
--- ARGV: cid, token, rev, force, plan_id, meta (JSON), number of keys, keys..., then text and hash of each part
+-- ARGV: cid, token, rev, force, plan_id, meta (JSON), number of keys, keys..., number of texts, text and hash of each,
+--       then number of a part and further fields of it (JSON): those past the texts are enclosures
 -- Returns 'planned', 'newer', 'nothing' (every message was taken back) or 'lost'.
 
 local cid, token, rev, force, plan_id, meta = unpack(ARGV, 1, 6)
@@ -14,12 +15,22 @@ for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do
 end
 for i = 8, 7 + key_count do if open[ARGV[i]] then keys[#keys + 1] = ARGV[i] end end
 if #keys == 0 then return 'nothing' end
-local parts = 0
 forget_plan(cid)
-for i = 8 + key_count, #ARGV, 2 do
-  redis.call('HSET', at(cid, 'plan'), parts .. ':text', ARGV[i], parts .. ':hash', ARGV[i + 1], parts .. ':state', 'planned')
-  parts = parts + 1
+local texts = tonumber(ARGV[8 + key_count])
+local next_value = 9 + key_count
+for i = 0, texts - 1 do
+  redis.call('HSET', at(cid, 'plan'), i .. ':text', ARGV[next_value], i .. ':hash', ARGV[next_value + 1], i .. ':state', 'planned')
+  next_value = next_value + 2
 end
-redis.call('HSET', at(cid, 'plan'), 'id', plan_id, 'n', parts, 'keys', table.concat(keys, ' '), 'meta', meta)
-for _, key in ipairs(keys) do note(cid, key, 'planned', parts .. ' part(s)') end
+local all = texts
+for i = next_value, #ARGV, 2 do
+  local part = tonumber(ARGV[i])
+  for field, value in pairs(cjson.decode(ARGV[i + 1])) do redis.call('HSET', at(cid, 'plan'), part .. ':' .. field, value) end
+  if part >= texts then
+    redis.call('HSET', at(cid, 'plan'), part .. ':state', 'planned')
+    all = part + 1
+  end
+end
+redis.call('HSET', at(cid, 'plan'), 'id', plan_id, 'n', texts, 'all', all, 'keys', table.concat(keys, ' '), 'meta', meta)
+for _, key in ipairs(keys) do note(cid, key, 'planned', texts .. ' part(s)') end
 return 'planned'

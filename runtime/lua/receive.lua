@@ -4,7 +4,7 @@
 -- values an event:
 --   op, cid, channel, account, customer, key, at (Meta's time), p1, p2, p3, payload
 --   m  a customer's message   p1 = reason when no answer is due, p2 = key of its deletion, payload = JSON
---   e  an echo                p1 = hash of its text, p2 = '1' when our app sent it, p3 = "plan:part" of its metadata,
+--   e  an echo                p1 = hash of its text, or "@" and its kind where it is a bare attachment, p2 = '1' when our app sent it, p3 = "plan:part" of its metadata,
 --                             payload = the history line to keep when it is foreign
 --   x  an edit                p1 = key of the original, payload = JSON string of the new text
 --   d  a deletion             p1 = key of the original
@@ -53,6 +53,11 @@ local function introduce(cid, channel, account, customer)
   end
 end
 
+-- What came changed nothing for a conversation in which nothing is open: it goes on towards its end.
+local function keep_no_longer(cid)
+  if redis.call('HGET', at(cid), 'state') == 'rest' then retain(cid) end
+end
+
 local function latest(cid, field, when)
   if tonumber(when) > tonumber(redis.call('HGET', at(cid), field) or '0') then
     redis.call('HSET', at(cid), field, when)
@@ -77,7 +82,11 @@ local function message(cid, account, key, when, reason, deletion_key, payload, r
   redis.call('ZADD', 'ns:open', NOW, cid .. ' ' .. key)
   if reason == '' and redis.call('ZSCORE', at(cid, 'seen'), deletion_key) then reason = 'deleted' end
   if reason == '' and redis.call('LLEN', at(cid, 'inbox')) >= FLOOD then reason = 'flood' end
-  if reason ~= '' then close(cid, account, key, 'silenced', reason) return end
+  if reason ~= '' then
+    close(cid, account, key, 'silenced', reason)
+    keep_no_longer(cid)
+    return
+  end
   redis.call('HINCRBY', at(cid), 'rev', 1)
   redis.call('RPUSH', at(cid, 'inbox'), seq .. ' ' .. text(NOW) .. ' ' .. key .. ' ' .. payload)
   local c = redis.call('HMGET', at(cid), 'state', 'first', 'takeover_until')
@@ -96,14 +105,32 @@ local function message(cid, account, key, when, reason, deletion_key, payload, r
   end
 end
 
--- Sent by us? By message id, by our metadata, or by the text of a part whose fate is not known yet.
+-- A template or a picture has an echo without words, which is like any other of its kind: it is ours while the fate of
+-- ours is open, and once within this time after its plan is gone.
+local BARE_ECHO_WITHIN = 60000
+
+-- Words or a bare attachment that may have arrived before their plan went.
+local function may_be_ours(cid, text_hash)
+  local doubted_at = text_hash ~= '' and redis.call('ZSCORE', at(cid, 'maybe'), text_hash)
+  if not doubted_at then return false end
+  if string.sub(text_hash, 1, 1) ~= '@' then return true end
+  redis.call('ZREM', at(cid, 'maybe'), text_hash)
+  return NOW - tonumber(doubted_at) <= BARE_ECHO_WITHIN
+end
+
+local function is_like(hash, alike, text_hash)
+  if text_hash == '' then return false end
+  return hash == text_hash or string.find(' ' .. (alike or '') .. ' ', ' ' .. text_hash .. ' ', 1, true) ~= nil
+end
+
+-- Sent by us? By message id, by our metadata, or by the text (or kind) of a part whose fate is not known yet.
 local function is_ours(cid, key, text_hash, app_is_ours, tag)
   if redis.call('ZSCORE', at(cid, 'sent'), key) then return true end
-  local plan = redis.call('HMGET', at(cid, 'plan'), 'id', 'n')
-  for i = 0, tonumber(plan[2] or '0') - 1 do
-    local part = redis.call('HMGET', at(cid, 'plan'), i .. ':state', i .. ':hash', i .. ':code')
+  local plan = redis.call('HGET', at(cid, 'plan'), 'id')
+  for i = 0, parts_of(cid) - 1 do
+    local part = redis.call('HMGET', at(cid, 'plan'), i .. ':state', i .. ':hash', i .. ':code', i .. ':alike')
     local undecided = part[1] == 'sending' or part[1] == 'unknown' or (part[1] == 'failed' and part[3] == 'not_found')
-    if undecided and (tag == plan[1] .. ':' .. i or (text_hash ~= '' and part[2] == text_hash)) then
+    if undecided and (tag == plan .. ':' .. i or is_like(part[2], part[4], text_hash)) then
       redis.call('HSET', at(cid, 'plan'), i .. ':state', 'sent', i .. ':key', key)
       remember_sent(cid, key)
       note(cid, '', 'sent', 'part ' .. i .. ', proved by its echo')
@@ -112,7 +139,7 @@ local function is_ours(cid, key, text_hash, app_is_ours, tag)
       return true
     end
   end
-  if text_hash ~= '' and redis.call('ZSCORE', at(cid, 'maybe'), text_hash) then
+  if may_be_ours(cid, text_hash) then
     remember_sent(cid, key)
     note(cid, '', 'sent', 'proved by a late echo')
     return true
@@ -145,9 +172,8 @@ local function defer(cid, account, key)
   -- The bot that comes back after people says again what it is.
   redis.call('HSET', at(cid), 'takeover_until', text(takeover), 'disclosed', '0')
   if redis.call('LLEN', at(cid, 'inbox')) == 0 then return end
-  local plan = redis.call('HMGET', at(cid, 'plan'), 'id', 'n')
   local arrived = false
-  for i = 0, tonumber(plan[2] or '0') - 1 do
+  for i = 0, parts_of(cid) - 1 do
     local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
     if state == 'planned' or state == 'failed' then redis.call('HSET', at(cid, 'plan'), i .. ':state', 'dropped')
     elseif state ~= 'dropped' then arrived = true end
@@ -186,7 +212,7 @@ local function remember_doubt(cid, key, line)
     redis.call('HDEL', at(cid), 'doubted', 'doubted_line') -- two foreign echoes: one at least is a human's
     return
   end
-  for i = 0, tonumber(redis.call('HGET', at(cid, 'plan'), 'n') or '0') - 1 do
+  for i = 0, parts_of(cid) - 1 do
     if redis.call('HGET', at(cid, 'plan'), i .. ':state') == 'sending' then
       redis.call('HSET', at(cid), 'doubted', key, 'doubted_line', line)
     end
@@ -258,12 +284,15 @@ local function delete(cid, account, original)
   end
 end
 
+-- A refused send may have told of the block before, or instead of, its webhook.
+local function lifted_by_unblock(reason) return reason == 'policy_block' or reason == 'restricted' end
+
 local function enforce(channel, account, key, action, longest, alert)
   event('policy_enforcement')
   if not told_first_time(key) then return end
   local parked = 'ns:parked:' .. channel .. ':' .. account
   if action == 'block' then redis.call('SET', parked, 'policy_block', 'PX', longest)
-  elseif action == 'unblock' and redis.call('GET', parked) == 'policy_block' then
+  elseif action == 'unblock' and lifted_by_unblock(redis.call('GET', parked)) then
     redis.call('DEL', parked)
     local waiting = 'ns:waiting:' .. channel .. ' ' .. account
     for _, cid in ipairs(redis.call('SMEMBERS', waiting)) do
@@ -299,6 +328,7 @@ for i = 5, #ARGV, 11 do
       elseif op == 'd' then delete(cid, account, p1)
       elseif op == 't' then control(cid, account, key, p1, p2)
       end
+      if op ~= 'm' then keep_no_longer(cid) end
     end
   end
 end

@@ -13,7 +13,7 @@ if key ~= '' and doubted[1] == key then
   -- An echo with these words, changed by Meta, was taken for a human's before it was known to be ours.
   redis.call('LREM', at(cid, 'history'), -1, doubted[2])
   redis.call('HDEL', at(cid), 'takeover_until')
-  for other = 0, tonumber(redis.call('HGET', at(cid, 'plan'), 'n') or '0') - 1 do
+  for other = 0, parts_of(cid) - 1 do
     if redis.call('HGET', at(cid, 'plan'), other .. ':state') == 'dropped' then
       redis.call('HSET', at(cid, 'plan'), other .. ':state', 'planned')
     end
@@ -21,7 +21,12 @@ if key ~= '' and doubted[1] == key then
   note(cid, key, 'thread_returned', 'the echo was ours')
 end
 if state ~= 'sending' then redis.call('HDEL', at(cid), 'doubted', 'doubted_line') end
-if code == 'not_found' then remember_doubtful(cid, redis.call('HGET', at(cid, 'plan'), i .. ':hash')) end
+if code == 'not_found' then
+  local part = redis.call('HMGET', at(cid, 'plan'), i .. ':hash', i .. ':alike')
+  remember_doubtful(cid, part[1])
+  for alike in string.gmatch(part[2] or '', '%S+') do remember_doubtful(cid, alike) end
+end
 redis.call('HSET', at(cid, 'plan'), i .. ':state', state, i .. ':key', key, i .. ':code', code)
+if code == 'plain' then redis.call('HSET', at(cid, 'plan'), i .. ':plain', '1') end -- and it stays, whatever comes next
 note(cid, '', state, 'part ' .. i .. (code ~= '' and (' ' .. code) or ''))
 return state

@@ -76,6 +76,14 @@ def test_the_best_answer_comes_first(studio: Knowledge, query: str, first: str) 
     assert found[0].title.startswith(first)
 
 
+def test_an_address_is_given_and_not_found_by(tmp_path: Path) -> None:
+    knowledge = load_knowledge(write(tmp_path, catalog="name,link\nКружка,https://pottery-shop.example/p/101\n"))
+
+    [found] = knowledge.search("кружка")
+    assert "https://pottery-shop.example/p/101" in str(found)
+    assert knowledge.search("pottery") == []
+
+
 @pytest.mark.parametrize("query", ["чай", "подарок подруге", "лепка с детьми", "детский мастер-класс", "mug", "350мл"])
 def test_a_broad_question_finds_several(studio: Knowledge, query: str) -> None:
     assert 2 <= len(studio.search(query)) <= 6

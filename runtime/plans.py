@@ -1,0 +1,69 @@
+"""A plan as Redis keeps it: the fields of each part, written by one version and read by another."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from bot.arranging import words_on_template
+from bot.conversation import Enclosure, Part, PartKind, PartState, Plan, PlanMeta
+from bot.elements import unpack_links
+from runtime.hashing import bare_hash, key_of, text_hash
+
+PLAIN = "plain"  # code of a part that Meta refused for what is beside its text
+_KINDS = frozenset(PartKind)
+
+
+def further_fields(texts: Sequence[str], meta: PlanMeta, enclosures: Sequence[Enclosure]) -> list[str | int]:
+    """Number and fields of each part that is more than a text: what it brings, its echo's marks, when it must not go.
+
+    A template's echo may have its words or none.
+    """
+    fields: list[str | int] = []
+    if texts and (words := words_on_template(texts[-1], unpack_links(meta.links))):
+        fields += [len(texts) - 1, _json({"alike": f"{bare_hash('template')} {text_hash(words)}"})]
+    for index, enclosure in enumerate(enclosures, start=len(texts)):
+        named = {"kind": enclosure.kind.value, "text": enclosure.text, "target": enclosure.target}
+        if enclosure.kind is PartKind.REACTION:
+            named["unless"] = key_of("deletion", enclosure.target)
+        else:
+            named |= {"hash": text_hash(enclosure.text), "alike": bare_hash(enclosure.kind.value)}
+        fields += [index, _json(named)]
+    return fields
+
+
+def _json(value: Mapping[str, str]) -> str:
+    return orjson.dumps(value).decode()
+
+
+def read_plan(fields: Mapping[str, str]) -> Plan | None:
+    if not fields:
+        return None
+    texts = int(fields["n"])
+    meta = _meta(orjson.loads(fields["meta"]))
+    parts = [_part(fields, i) for i in range(texts)]
+    if parts and meta.links:
+        parts[-1] = replace(parts[-1], words=words_on_template(parts[-1].text, unpack_links(meta.links)))
+    following = range(texts, int(fields.get("all", texts)))  # "all" is missing where an older version planned
+    enclosures = tuple(_part(fields, i) for i in following if fields.get(f"{i}:kind") in _KINDS)
+    return Plan(fields["id"], tuple(fields["keys"].split()), tuple(parts), meta, enclosures)
+
+
+def _part(fields: Mapping[str, str], i: int) -> Part:
+    return Part(
+        index=i,
+        text=fields[f"{i}:text"],
+        state=PartState(fields[f"{i}:state"]),
+        tries=int(fields.get(f"{i}:tries", 0)),
+        sending_at_ms=int(fields.get(f"{i}:at", 0)),
+        code=fields.get(f"{i}:code", ""),
+        kind=PartKind(fields.get(f"{i}:kind", PartKind.TEXT)),
+        target=fields.get(f"{i}:target", ""),
+        plain=fields.get(f"{i}:plain") == "1",
+    )
+
+
+def _meta(raw: Mapping[str, Any]) -> PlanMeta:
+    """A plan may have been written by a newer version, before a rollback: what it knows beyond us is left out."""
+    return PlanMeta(**{name: raw[name] for name in PlanMeta.__dataclass_fields__ if name in raw})

@@ -1,0 +1,80 @@
+"""An address goes out only if somebody but the model and the customer has named it."""
+
+import pytest
+
+from bot.conversation import Conversation, HistoryLine
+from bot.elements import Link
+from bot.notebook import write_notebook
+from sandbox.chat_answers import Answer, tool_call
+from sandbox.model_faults import TAGS
+from tests.worker.thinking import RESCUE, Bench, asked
+
+pytestmark = pytest.mark.anyio
+
+PAGE = "https://demo-studio.example/p/101"
+MADE_UP = "https://demo-studio.example/p/999"
+
+
+def giving(url: str) -> Answer:
+    return Answer(content=f"{RESCUE}\n[LINK: Посмотреть | {url}]\n[REACT: ❤]\n{TAGS}")
+
+
+def looking_for(query: str) -> Answer:
+    return Answer(tool_calls=[tool_call("search_knowledge", {"query": query})], finish_reason="tool_calls")
+
+
+async def links_of(bench: Bench, conversation: Conversation | None = None) -> tuple[Link, ...]:
+    reply = (await bench.think(conversation)).reply
+    assert reply is not None
+    assert reply.text == RESCUE
+    assert reply.beside.reaction == "❤"
+    return reply.beside.links
+
+
+async def test_what_a_search_found_is_known(bench: Bench) -> None:
+    bench.model.script([looking_for("кружка туман"), giving(PAGE)])
+
+    assert await links_of(bench) == (Link("Посмотреть", PAGE),)
+
+
+async def test_what_a_search_was_made_for_is_not(bench: Bench) -> None:
+    bench.model.script([looking_for(f"кружка туман {MADE_UP}"), giving(MADE_UP)])
+
+    assert await links_of(bench) == ()
+
+
+@pytest.mark.parametrize(("role", "known"), [("bot", True), ("business", True), ("customer", False)])
+async def test_of_what_was_said_our_own_side_counts(bench: Bench, role: str, known: bool) -> None:
+    bench.model.script([giving(PAGE)])
+    history = [HistoryLine(role, f"Вот: {PAGE}", 1)]
+
+    assert bool(await links_of(bench, asked(history=history))) is known
+
+
+async def test_what_the_customer_has_just_written_is_not_known(bench: Bench) -> None:
+    bench.model.script([giving(MADE_UP)])
+
+    assert await links_of(bench, asked(f"Здравствуйте! Пришлите мне, пожалуйста, ссылку {MADE_UP}")) == ()
+
+
+async def test_what_an_unfinished_turn_had_found_is_known_but_its_draft_is_not(bench: Bench) -> None:
+    found = [f'search_knowledge {{"query": "кружка"}}\nКружка «Туман»\nlink: {PAGE}']
+    notebook = write_notebook(found, f"Вот: {MADE_UP}", at_ms=2_000)
+
+    bench.model.script([giving(PAGE), giving(MADE_UP)])
+
+    assert await links_of(bench, asked(notebook=notebook)) == (Link("Посмотреть", PAGE),)
+    assert await links_of(bench, asked(notebook=notebook)) == ()
+
+
+async def test_an_error_of_a_tool_repeats_the_models_words_and_proves_nothing(bench: Bench) -> None:
+    call = tool_call("search_knowledge", {"query": "кружка", MADE_UP: 1})
+    bench.model.script([Answer(tool_calls=[call], finish_reason="tool_calls"), giving(MADE_UP)])
+
+    assert await links_of(bench) == ()
+
+
+async def test_the_samples_of_the_prompt_are_never_sent(bench: Bench) -> None:
+    bench.model.script([giving("https://example.com/page")])
+
+    assert await links_of(bench) == ()

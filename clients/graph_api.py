@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from bot.elements import Link
 from bot.errors import OutcomeUnknown, Refused
 from bot.messages import Channel
 from clients.graph_errors import (
@@ -22,8 +23,10 @@ from clients.graph_errors import (
     TokenInvalid,
     error_from_body,
 )
+from clients.graph_messages import file_message, image_message, template_message, text_message
 from clients.graph_usage import read_retry_after_seconds, read_usage_percent
 from clients.http import NEVER_LEFT
+from runtime.account_ids import AccountIds
 from runtime.settings import Account, Environment
 
 _DETAILS = "id,message,from,to,created_time"
@@ -79,7 +82,7 @@ class GraphAPI:
         host = env.instagram_api_url if self._instagram_login else env.graph_api_url
         self._root = f"{host.rstrip('/')}/{env.graph_api_version.strip('/')}"
         if self._instagram_login:
-            self._owner = account.id or "me"
+            self._owner = account.user_id or account.id or "me"
         elif self._on_messenger:
             self._owner = account.page_id or account.id or "me"
         else:
@@ -89,18 +92,38 @@ class GraphAPI:
         self._timeout = httpx.Timeout(None, connect=connect_seconds, pool=connect_seconds)
         self.usage_percent = 0.0
 
-    async def send_text(self, to: str, text: str, *, metadata: str | None = None, buttons: Sequence[str] = ()) -> str:
+    async def send_text(
+        self,
+        to: str,
+        text: str,
+        *,
+        metadata: str | None = None,
+        buttons: Sequence[str] = (),
+        links: Sequence[Link] = (),
+    ) -> str:
         """Send `text` to a customer and return Meta's message id, which is the mid of the echo.
 
         `metadata` comes back in the echo on Messenger; on Instagram it is left out. The text is sent as it is: the
         caller has split it. `buttons` are the titles of quick replies, cut by `bot.buttons`; a tap comes back as a
-        message of these words. It is always a RESPONSE, never tagged, so a closed window refuses it.
+        message of these words. `links` make it a button template, which `bot.arranging` has measured. Raises
+        ValueError for both at once. It is always a RESPONSE, never tagged, so a closed window refuses it.
         """
         if not text.strip():
             raise BadContent("blank text, not sent")
-        message: dict[str, Any] = {"text": text}
-        if buttons:
-            message["quick_replies"] = [{"content_type": "text", "title": b, "payload": b} for b in buttons]
+        if buttons and links:
+            raise ValueError("a message takes quick replies or links, not both")
+        message = template_message(text, links) if links else text_message(text, buttons)
+        return await self._send(to, message, metadata)
+
+    async def send_image(self, to: str, url: str, *, metadata: str | None = None) -> str:
+        """Send the picture at `url`, which Meta fetches by itself within ten seconds."""
+        return await self._send(to, image_message(url, on_messenger=self._on_messenger), metadata)
+
+    async def send_file(self, to: str, url: str, *, metadata: str | None = None) -> str:
+        """Send the file at `url`; Instagram takes PDF only."""
+        return await self._send(to, file_message(url), metadata)
+
+    async def _send(self, to: str, message: dict[str, Any], metadata: str | None) -> str:
         if metadata and self._on_messenger:
             message["metadata"] = metadata
         body: dict[str, Any] = {"recipient": _recipient(to), "message": message}
@@ -128,8 +151,27 @@ class GraphAPI:
         body = {"recipient": _recipient(to), "sender_action": action}
         await self._call("POST", f"{self._owner}/messages", body=body, harmless=True)
 
-    async def fetch_recent_messages(self, customer_id: str, limit: int = 5) -> list[ReadMessage]:
-        """The newest messages of the conversation with a customer, of both sides, newest first."""
+    async def react(self, to: str, mid: str, emoji: str) -> None:
+        """Put `emoji` to the customer's message `mid`: decoration, as every other action."""
+        # Meta's older word for the heart is understood wherever reactions are.
+        reaction = "love" if emoji.strip("\ufe0f") == "❤" else emoji
+        payload = {"message_id": mid, "reaction": reaction}
+        body = {"recipient": _recipient(to), "sender_action": "react", "payload": payload}
+        await self._call("POST", f"{self._owner}/messages", body=body, harmless=True)
+
+    async def fetch_recent_messages(
+        self,
+        customer_id: str,
+        limit: int = 5,
+        *,
+        since_ms: int = 0,
+        before_each: Callable[[], Awaitable[None]] | None = None,
+    ) -> list[ReadMessage]:
+        """The newest messages of the conversation with a customer, of both sides, newest first.
+
+        Where Meta lists bare ids, those from `since_ms` on are read one by one, each after `before_each`: every such
+        call counts in its limit.
+        """
         query = {
             "platform": self._account.channel.value,
             "user_id": customer_id,
@@ -139,7 +181,13 @@ class GraphAPI:
         found: list[ReadMessage] = []
         for conversation in _rows(answer):
             for row in _rows(conversation.get("messages")):
-                detailed = row if "from" in row else await self._fetch_details(_text(row.get("id")))
+                detailed = row
+                if "from" not in row:
+                    if 0 < _milliseconds(row.get("created_time")) < since_ms:
+                        continue
+                    if before_each is not None:
+                        await before_each()
+                    detailed = await self._fetch_details(_text(row.get("id")))
                 if message := _read_message(detailed):
                     found.append(message)
         return sorted(found, key=lambda message: message.created_at_ms, reverse=True)[:limit]
@@ -155,6 +203,13 @@ class GraphAPI:
             raise
         first_and_last = f"{_text(answer.get('first_name'))} {_text(answer.get('last_name'))}"
         return Profile((_text(answer.get("name")) or first_and_last).strip(), _text(answer.get("username")))
+
+    async def fetch_account_ids(self) -> AccountIds:
+        """Whose token this is. Only Instagram Login has two ids; `user_id` is "" where Meta tells none."""
+        _, answer = await self._call("GET", "me", query={"fields": "id,user_id,username"}, harmless=True)
+        rows = _rows(answer)  # wrapped in `data` in one of Meta's examples, bare in the others
+        me = rows[0] if rows else answer
+        return AccountIds(_text(me.get("id")), _text(me.get("user_id")))
 
     async def _fetch_details(self, mid: str) -> Mapping[str, Any]:
         """Where the list holds bare ids, as documented for Instagram Login, each message is read by itself."""

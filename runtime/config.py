@@ -77,10 +77,15 @@ class ShiftOverride(Section):
 
 class Account(Section):
     """`locale`, `model` (a name), `prompts` (a folder beside the default one) and `shift` replace, for this account
-    alone, what stands in the sections of these names; empty means the same as everywhere."""
+    alone, what stands in the sections of these names; empty means the same as everywhere.
+
+    With Instagram Login Meta knows an account by two ids, which `/me` calls `id` (app-scoped) and `user_id` (what
+    webhooks carry and paths name). Either may be `id` here; with `user_id` beside it Meta need not be asked.
+    """
 
     channel: Channel
     id: str
+    user_id: str | None = None
     login: Literal["facebook", "instagram"] = "facebook"
     page_id: str | None = None
     token_env: str = ""
@@ -90,7 +95,7 @@ class Account(Section):
     shift: ShiftOverride = ShiftOverride()
     token: SecretStr = SecretStr("")  # filled from the variable that token_env names
 
-    @field_validator("id", "page_id", mode="before")
+    @field_validator("id", "user_id", "page_id", mode="before")
     @classmethod
     def ids_are_text(cls, value: object) -> object:
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -234,7 +239,8 @@ class Config(Section):
     def accounts_differ(self) -> "Config":
         seen: set[tuple[str, str]] = set()
         for account in self.accounts:
-            if (account.channel, account.id) in seen:
-                raise ValueError(f"account {account.channel} {account.id} is listed twice")
-            seen.add((account.channel, account.id))
+            for name in {account.id, account.user_id or account.id}:
+                if (account.channel, name) in seen:
+                    raise ValueError(f"account {account.channel} {name} is listed twice")
+                seen.add((account.channel, name))
         return self

@@ -1,39 +1,47 @@
 """Meta as a real HTTP server: takes messages on both hosts' paths, refuses what Meta refuses, sends webhooks."""
 
-import asyncio
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from bot.messages import Channel
 from runtime.settings import Account, load_settings
 from sandbox import meta_webhooks
+from sandbox.meta_callers import Host, as_meta_knows, uses_instagram_login
+from sandbox.meta_content import Content, ContentRefused, check_content, content_of
+from sandbox.meta_control import Control
 from sandbox.meta_errors import refusal, throttling_headers
-from sandbox.meta_faults import Call, Fault, Faults
-from sandbox.meta_people import People
-from sandbox.meta_reads import read_conversations, read_node
-from sandbox.meta_store import MetaStore, limit_exceeded
-from sandbox.meta_webhooks import WebhookItem, new_mid
+from sandbox.meta_reads import is_of_a_conversation, read_conversations, read_node
+from sandbox.meta_routing import THREAD_CALLS
+from sandbox.meta_store import MetaStore
+from sandbox.meta_webhooks import new_mid
 from sandbox.server import serve
-from sandbox.silence import CutConnection, hang
 
+CALLS_KEPT = 1000  # of the Send API, as they came
 Echo = Literal["none", "before", "after"]
 _WINDOW_CLOSED = {Channel.INSTAGRAM: (10, 2534022, 403), Channel.MESSENGER: (10, 2018278, 403)}
-_ACTIONS = ("typing_on", "typing_off", "mark_seen")
+_REACTIONS = ("react", "unreact")
+_ACTIONS = ("typing_on", "typing_off", "mark_seen", *_REACTIONS)
+MOST_REACTION_CHARS = 20  # the longest emoji are several joined ones
 
 
-class MetaSandbox(People, Faults):
+class MetaSandbox(Control):
     """`app` is to be served by `SandboxServer`; the methods script it and speak for customers and managers.
 
     With `webhook_url` and `app_secret`, all that is sent comes back as a signed echo, `before` or `after` the answer
     to the send, and is tried up to `webhook_tries` times.
+
+    Every account may be called at the server's root; under /graph.facebook.com and /graph.instagram.com only those
+    whose flavour it is, as at Meta's own hosts.
     """
 
     def __init__(
@@ -47,31 +55,47 @@ class MetaSandbox(People, Faults):
         webhook_tries: int = 3,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(list(accounts), MetaStore(clock), webhook_url=webhook_url, app_secret=app_secret)
+        super().__init__(
+            [as_meta_knows(a) for a in accounts], MetaStore(clock), webhook_url=webhook_url, app_secret=app_secret
+        )
         self.app_id = app_id
         self.echo = echo
         self.webhook_tries = webhook_tries
         self.no_echo_to: set[str] = set()
         self.usage_percent: int | None = None
+        self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
+        calls = [
+            Route("/{version}/{owner}/messages", self._messages, methods=["POST"]),
+            Route("/{version}/{owner}/conversations", self._conversations, methods=["GET"]),
+            Route("/{version}/{owner}/thread_owner", self._thread_owner, methods=["GET"]),
+            *(
+                Route(f"/{{version}}/{{owner}}/{call}", partial(self._thread_call, call), methods=["POST"])
+                for call in THREAD_CALLS
+            ),
+            Route("/{version}/me", self._about_me, methods=["GET"]),
+            Route("/{version}/{node}", self._node, methods=["GET"]),
+            Route("/{path:path}", self._unknown_path, methods=["GET", "POST", "DELETE"]),
+        ]
         self.app = Starlette(
             routes=[
                 Route("/_control", self._control, methods=["POST"]),
                 Route("/_sent", self._sent, methods=["GET"]),
-                Route("/{version}/{owner}/messages", self._messages, methods=["POST"]),
-                Route("/{version}/{owner}/conversations", self._conversations, methods=["GET"]),
-                Route("/{version}/{node}", self._node, methods=["GET"]),
-                Route("/{path:path}", self._unknown_path, methods=["GET", "POST", "DELETE"]),
+                *(Mount(f"/{host}", routes=calls) for host in Host),
+                *calls,
             ]
         )
 
     @property
     def sent(self) -> list[dict[str, Any]]:
-        """All that reached customers: to, text, mid, at (Unix seconds), account, channel, metadata."""
+        """All that reached customers: to, text, mid, at (Unix seconds), account, channel, metadata.
+
+        Where there was more: buttons (titles of quick replies), links (title and url of each), image, images, file...
+        """
         return self.store.sent
 
     @property
     def actions(self) -> list[dict[str, Any]]:
-        """Sender actions: to, action, at, account."""
+        """Sender actions: to, action, at, account; message_id and reaction of a reaction."""
         return self.store.actions
 
     def customer_wrote(self, customer_id: str, at: float | None = None, *, channel: str | None = None) -> None:
@@ -87,6 +111,10 @@ class MetaSandbox(People, Faults):
         """name and username; first_name and last_name on Messenger."""
         self.store.profiles[customer_id] = fields
 
+    def refuse_profile(self, customer_id: str, code: int, subcode: int | None = None) -> None:
+        """No profile of this customer for us: 230 no consent, 9010 a reviewer of Meta's, 100/2018218 blocked..."""
+        self.store.profile_refusals[customer_id] = (code, subcode)
+
     def set_usage(self, percent: int | None) -> None:
         """The usage headers of every answer from now on."""
         self.usage_percent = percent
@@ -97,9 +125,13 @@ class MetaSandbox(People, Faults):
     def reset(self) -> None:
         self.store.reset()
         self.clear_faults()
+        self.reset_limits()
+        self.reset_routing()
+        self.wraps_me = True
         self.no_echo_to.clear()
         self.lost_webhooks.clear()
         self.usage_percent = None
+        self.calls.clear()
 
     # What is served.
 
@@ -118,24 +150,29 @@ class MetaSandbox(People, Faults):
         account = self._account_for(request, to)
         if isinstance(account, Response):
             return account
+        self.calls.append({"path": request.url.path, "account": account.id, "body": body})
         if isinstance(comment_id, str) and to in {None, account.id, account.page_id}:
             return refusal(100, 2534025)
         if not isinstance(to, str) or not to:
             return refusal(100, message="(#100) No recipient.id")
+        if too_many := self.one_too_many(account, "sends"):
+            return too_many
         if "sender_action" in body:
             return await self._action(request, account, to, body)
         fault = await self._fault("messages", to)
         if fault is not None and not fault.delivered:
             return await self._fail(request, account, fault)
+        if barred := self._barred(account, to):
+            return barred
         if refused := self._refused(account, to, body, to_comment=comment_id is not None):
             return refused
         if isinstance(comment_id, str):
             del self.store.comments[comment_id]  # one reply for each
         message = body["message"]
-        mid, text, metadata = new_mid(account.channel), message.get("text", ""), message.get("metadata")
-        buttons = [reply["title"] for reply in message.get("quick_replies", ())]
-        self.store.record_sent(account, to, text, mid, metadata, buttons)
-        echo = self._echo_task(account, to, text, mid, metadata)
+        mid, metadata = new_mid(account.channel), message.get("metadata")
+        content = content_of(message, account.channel)
+        self.store.record_sent(account, to, content.text, mid, metadata, content.beside)
+        echo = self._echo_task(account, to, content, mid, metadata)
         if echo is not None and (self.echo == "before" or (fault is not None and fault.kind == "hang")):
             await echo()
             echo = None
@@ -154,14 +191,10 @@ class MetaSandbox(People, Faults):
             return refusal(100, 2534014)
         if not isinstance(message, dict):
             return refusal(100, message="(#100) No message")
-        text = message.get("text")
-        if "attachment" not in message and "attachments" not in message:
-            if not isinstance(text, str) or not text.strip():
-                return refusal(100, message="(#100) param message must be non-empty")
-            if limit_exceeded(account.channel, text):
-                return refusal(100, message="(#100) Length of param message[text] is over the limit")
-        if "quick_replies" in message and not _are_quick_replies(message["quick_replies"]):
-            return refusal(100, message="(#100) Invalid quick_replies")
+        try:
+            check_content(message, account.channel)
+        except ContentRefused as why:
+            return refusal(100, why.subcode, message=f"(#100) {why.words}")
         if not to_comment and not self.store.window_open(account, to):
             code, subcode, status = _WINDOW_CLOSED[account.channel]
             return refusal(code, subcode, status)
@@ -170,19 +203,33 @@ class MetaSandbox(People, Faults):
     async def _action(self, request: Request, account: Account, to: str, body: Mapping[str, Any]) -> Response:
         if "message" in body:
             return refusal(100, 2018014)
-        if body["sender_action"] not in _ACTIONS:
+        action = body["sender_action"]
+        if action not in _ACTIONS:
             return refusal(100, message="(#100) Unknown sender_action")
+        payload = body.get("payload", {}) if action in _REACTIONS else {}
+        if action in _REACTIONS and not self._is_reaction(action, payload):
+            return refusal(100, message="(#100) Invalid payload of a reaction")
         fault = await self._fault("actions", to)
         if fault is None or fault.delivered:
-            self.store.record_action(account, to, body["sender_action"])
+            self.store.record_action(account, to, action, payload)
         if fault is not None:
             return await self._fail(request, account, fault)
         return JSONResponse({"recipient_id": to}, headers=self._usage_headers(account))
+
+    def _is_reaction(self, action: str, payload: Any) -> bool:
+        """It names a message that is there, and what to put to it."""
+        if not isinstance(payload, Mapping) or not isinstance(mid := payload.get("message_id"), str):
+            return False
+        reaction = payload.get("reaction", "")
+        has_reaction = isinstance(reaction, str) and 0 < len(reaction) <= MOST_REACTION_CHARS
+        return self.store.find_message(mid) is not None and has_reaction == (action == "react")
 
     async def _conversations(self, request: Request) -> Response:
         account = self._account_for(request, request.query_params.get("user_id"), request.query_params.get("platform"))
         if isinstance(account, Response):
             return account
+        if too_many := self.one_too_many(account, "reads"):
+            return too_many
         if fault := await self._fault("reads", request.query_params.get("user_id", "")):
             return await self._fail(request, account, fault)
         return read_conversations(self.store, account, request.query_params, self._usage_headers(account))
@@ -191,124 +238,46 @@ class MetaSandbox(People, Faults):
         accounts = self._accounts_of_token(request)
         if not accounts:
             return refusal(190, status=400)
-        if fault := await self._fault("reads", request.path_params["node"]):
+        node = request.path_params["node"]
+        owner = is_of_a_conversation(self.store, accounts, node)
+        if owner is not None and (too_many := self.one_too_many(owner, "reads")):
+            return too_many
+        if fault := await self._fault("reads", node):
             return await self._fail(request, accounts[0], fault)
-        return read_node(self.store, accounts, request.path_params["node"], request.query_params)
+        headers = self._usage_headers(owner or accounts[0])
+        return read_node(self.store, accounts, node, request.query_params, headers)
+
+    async def _about_me(self, request: Request) -> Response:
+        accounts = self._accounts_of_token(request)
+        if accounts and (fault := await self._fault("me", accounts[0].id)):
+            return await self._fail(request, accounts[0], fault)
+        return self._me(request)
 
     async def _unknown_path(self, request: Request) -> Response:
         return refusal(2500, message=f"Unknown path components: /{request.path_params['path']}")
 
-    async def _fault(self, on: Call, customer_id: str) -> Fault | None:
-        """The next one scripted; a slow answer has been waited for and is none."""
-        fault = self.take_fault(on, customer_id)
-        if fault is not None and fault.kind == "slow":
-            await asyncio.sleep(fault.seconds)
-            return None
-        return fault
-
-    async def _fail(self, request: Request, account: Account, fault: Fault) -> Response:
-        match fault.kind:
-            case "refuse":
-                headers = {}
-                if fault.minutes is not None:
-                    headers = throttling_headers(account.id, account.channel, percent=100, minutes=fault.minutes)
-                return refusal(fault.code, fault.subcode, fault.status, headers=headers)
-            case "garbage":
-                return Response("<html><body>Sorry, something went wrong.</body></html>", media_type="text/html")
-            case "cut":
-                return CutConnection()
-            case "hang" | "slow":
-                await hang(request, fault.seconds)
-                return CutConnection()
-
-    # Accounts and tokens.
-
-    def _accounts_of_token(self, request: Request) -> list[Account]:
-        """Only the header counts: a token in a URL ends in somebody's access log."""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme != "Bearer" or not token:
-            return []
-        return [account for account in self.accounts if account.token.get_secret_value() == token]
-
-    def _account_for(
-        self, request: Request, customer_id: str | None = None, platform: str | None = None
-    ) -> Account | Response:
-        """A Page token serves two channels: the recipient tells them apart, as it does at Meta."""
-        mine = self._accounts_of_token(request)
-        if not mine:
-            return refusal(190, status=400)
-        owner = request.path_params["owner"]
-        fitting = [a for a in mine if owner in {"me", _path_owner(a)} and platform in {None, a.channel.value}]
-        if not fitting:
-            return refusal(100, 33)
-        known = [a for a in fitting if customer_id and self.store.knows(a, customer_id)]
-        return (known or fitting)[0]
-
     def _usage_headers(self, account: Account) -> dict[str, str]:
+        version = {"instagram-api-version": "v26.0"} if uses_instagram_login(account) else {}
         if self.usage_percent is None:
-            return {}
-        return throttling_headers(account.id, account.channel, percent=self.usage_percent, minutes=0)
+            return version
+        return version | throttling_headers(account, percent=self.usage_percent, minutes=0)
 
-    def _echo_task(self, account: Account, to: str, text: str, mid: str, metadata: str | None) -> BackgroundTask | None:
+    def _echo_task(
+        self, account: Account, to: str, content: Content, mid: str, metadata: str | None
+    ) -> BackgroundTask | None:
         if self.echo == "none" or to in self.no_echo_to or not self.webhook_url or not self.app_secret:
             return None
         item = meta_webhooks.echo_item(
-            account, to, at_ms=self._now_ms(), text=text, mid=mid, app_id=self.app_id or None, metadata=metadata
+            account,
+            to,
+            at_ms=self._now_ms(),
+            text=content.text,
+            attachments=content.attached,
+            mid=mid,
+            app_id=self.app_id or None,
+            metadata=metadata,
         )
         return BackgroundTask(self.deliver, item, tries=self.webhook_tries)
-
-    # For other processes.
-
-    async def _sent(self, _: Request) -> Response:
-        return JSONResponse({"sent": self.sent, "actions": self.actions, "lost_webhooks": len(self.lost_webhooks)})
-
-    async def _control(self, request: Request) -> Response:
-        """`{"do": "<method>", ...its keyword arguments}`; text, attachment, comment... are delivered."""
-        order = await request.json()
-        name = order.pop("do", "")
-        if name in {"text", "attachment", "postback", "comment", "human", "read"}:
-            channel = order.pop("channel", None)
-            item: WebhookItem = getattr(self, name)(account=self.account(channel), **order)
-            return JSONResponse({"statuses": await self.deliver(item), "item": dict(item.item)})
-        if name in _ORDERS:
-            getattr(self, name)(**order)
-            return JSONResponse({"done": name})
-        return JSONResponse({"unknown": name}, status_code=400)
-
-
-_ORDERS = {
-    "refuse_next",
-    "throttle_next",
-    "lose_answer_next",
-    "drop_before_next",
-    "answer_garbage_next",
-    "hang_next",
-    "customer_wrote",
-    "close_window",
-    "set_profile",
-    "set_usage",
-    "reset",
-}
-
-
-def _are_quick_replies(replies: Any) -> bool:
-    """One to 13, each with a title of up to 20 characters."""
-    if not isinstance(replies, list) or not 1 <= len(replies) <= 13:
-        return False
-    return all(
-        isinstance(reply, dict)
-        and reply.get("content_type") == "text"
-        and isinstance(title := reply.get("title"), str)
-        and 0 < len(title) <= 20
-        and isinstance(reply.get("payload"), str)
-        for reply in replies
-    )
-
-
-def _path_owner(account: Account) -> str | None:
-    if account.channel == Channel.MESSENGER:
-        return account.page_id or account.id
-    return account.id if account.login == "instagram" else account.page_id
 
 
 def make_app() -> Starlette:

@@ -1,8 +1,12 @@
 """How Meta words its refusals: error bodies, their usual HTTP status, and the usage headers."""
 
+import json
 from typing import Any
 
 from starlette.responses import JSONResponse
+
+from bot.messages import Channel
+from runtime.settings import Account
 
 # Seen in the field; Meta does not document a status for each code.
 _STATUS = {10: 403, 200: 403, 230: 403, 4: 403, 17: 403, 32: 403, 613: 403, 1: 500, 2: 500, -1: 500, -2: 500}
@@ -33,11 +37,19 @@ def refusal(
     )
 
 
-def throttling_headers(account_id: str, channel: str, *, percent: int, minutes: int) -> dict[str, str]:
+def throttling_headers(account: Account, *, percent: int, minutes: int) -> dict[str, str]:
+    """Both usage headers; graph.instagram.com names the numbers of the first differently."""
+    app = {"call_count": percent, "total_time": 0, "total_cputime": 0}
+    if account.channel == Channel.INSTAGRAM and account.login == "instagram":
+        app = {"call_volume": percent, "cpu_time": 0}
+    business = {
+        "type": account.channel.value,
+        "call_count": percent,
+        "total_cputime": 1,
+        "total_time": 1,
+        "estimated_time_to_regain_access": minutes,
+    }
     return {
-        "X-App-Usage": f'{{"call_count":{percent},"total_time":0,"total_cputime":0}}',
-        "X-Business-Use-Case-Usage": (
-            f'{{"{account_id}":[{{"type":"{channel}","call_count":{percent},"total_cputime":1,"total_time":1,'
-            f'"estimated_time_to_regain_access":{minutes}}}]}}'
-        ),
+        "X-App-Usage": json.dumps(app, separators=(",", ":")),
+        "X-Business-Use-Case-Usage": json.dumps({account.id: [business]}, separators=(",", ":")),
     }

@@ -1,11 +1,20 @@
 """Scripted misfortunes of the Meta stand-in, each used once for each of its `times`, in the order given."""
 
+import asyncio
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-Call = Literal["messages", "actions", "reads"]
+from starlette.requests import Request
+from starlette.responses import Response
+
+from runtime.settings import Account
+from sandbox.meta_errors import refusal, throttling_headers
+from sandbox.meta_table import BY_NAME
+from sandbox.silence import CutConnection, hang
+
+Call = Literal["messages", "actions", "reads", "me"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +32,8 @@ class Fault:
 
 class Faults:
     def __init__(self) -> None:
-        self._faults: dict[Call, deque[Fault]] = {"messages": deque(), "actions": deque(), "reads": deque()}
+        super().__init__()
+        self._faults: dict[Call, deque[Fault]] = {call: deque() for call in get_args(Call)}
         self._personal: dict[tuple[Call, str], deque[Fault]] = {}
         self._faults_lock = threading.Lock()
 
@@ -39,6 +49,11 @@ class Faults:
     ) -> None:
         """Answer an error; `delivered` for the errors behind which a message did go out, such as 1/1357046."""
         self._script(on, Fault("refuse", delivered, code, subcode, status), times)
+
+    def refuse_as(self, name: str, times: int = 1) -> None:
+        """Answer as a row of `sandbox.meta_table` has it, on the kind of call that meets it."""
+        row = BY_NAME[name]
+        self._script(row.on, Fault("refuse", row.delivered, row.code, row.subcode), times)
 
     def throttle_next(self, minutes: int = 1, times: int = 1, *, code: int = 613, on: Call = "messages") -> None:
         """Refuse as throttled, with the minutes until access is regained in the usage headers."""
@@ -86,3 +101,26 @@ class Faults:
     def _script(self, on: Call, fault: Fault, times: int) -> None:
         with self._faults_lock:
             self._faults[on].extend([fault] * times)
+
+    async def _fault(self, on: Call, customer_id: str) -> Fault | None:
+        """The next one scripted; a slow answer has been waited for and is none."""
+        fault = self.take_fault(on, customer_id)
+        if fault is not None and fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+            return None
+        return fault
+
+    async def _fail(self, request: Request, account: Account, fault: Fault) -> Response:
+        match fault.kind:
+            case "refuse":
+                headers = {}
+                if fault.minutes is not None:
+                    headers = throttling_headers(account, percent=100, minutes=fault.minutes)
+                return refusal(fault.code, fault.subcode, fault.status, headers=headers)
+            case "garbage":
+                return Response("<html><body>Sorry, something went wrong.</body></html>", media_type="text/html")
+            case "cut":
+                return CutConnection()
+            case "hang" | "slow":
+                await hang(request, fault.seconds)
+                return CutConnection()

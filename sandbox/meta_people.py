@@ -1,36 +1,29 @@
 """Customers and managers, as Meta tells of them: their doings become signed webhooks to us."""
 
-import asyncio
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
-import httpx
-
-from clients.http import make_http_client
 from runtime.settings import Account
 from sandbox import meta_webhooks
+from sandbox.meta_delivery import Delivery
 from sandbox.meta_store import MetaStore
-from sandbox.meta_webhooks import WebhookItem, sign, webhook_bodies
+from sandbox.meta_webhooks import WebhookItem
 
 
-class People:
+class People(Delivery):
     """`text`, `attachment`, `postback`, `human` (a manager's own answer) and `read` make items, `deliver` sends them.
 
-    They concern the first account unless one is named, and happen now unless `at_ms` is given. A webhook that is not
-    taken (no 200) is listed in `lost_webhooks`.
+    They concern the first account unless one is named, and happen now unless `at_ms` is given.
     """
 
     def __init__(self, accounts: list[Account], store: MetaStore, *, webhook_url: str, app_secret: str) -> None:
-        super().__init__()
+        super().__init__(store, webhook_url=webhook_url, app_secret=app_secret)
         self.accounts = accounts
-        self.store = store
-        self.webhook_url = webhook_url
-        self.app_secret = app_secret
-        self.lost_webhooks: list[bytes] = []
 
-    def account(self, channel: str | None = None) -> Account:
-        """The first account, of a channel if one is named."""
-        return next(a for a in self.accounts if channel in {None, a.channel.value})
+    def account(self, channel: str | None = None, account_id: str | None = None) -> Account:
+        """The first account, of a channel or with an id if one is named."""
+        return next(a for a in self.accounts if channel in {None, a.channel.value} and account_id in {None, a.id})
 
     def text(self, customer_id: str, text: str, *, account: Account | None = None, **more: Any) -> WebhookItem:
         return meta_webhooks.message_item(
@@ -62,34 +55,17 @@ class People:
     def read(self, customer_id: str, *, account: Account | None = None, **more: Any) -> WebhookItem:
         return meta_webhooks.read_item(account or self.account(), customer_id, **{"at_ms": self._now_ms()} | more)
 
-    async def deliver(self, *items: WebhookItem, tries: int = 1) -> list[int]:
-        """Post signed webhooks with `items`; the last HTTP status of each POST, 0 where there was no answer."""
-        for item in items:
-            self.store.note_item(item)
-        return [await self._post_webhook(body, tries) for body in webhook_bodies(items, at_ms=self._now_ms())]
-
-    async def _post_webhook(self, body: bytes, tries: int) -> int:
-        if not self.webhook_url or not self.app_secret:
-            raise RuntimeError("webhooks need webhook_url and app_secret")
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": "facebookexternalua",
-            "X-Hub-Signature-256": sign(body, self.app_secret),
-        }
-        status = 0
-        async with make_http_client() as http:
-            for number in range(tries):
-                if number:
-                    await asyncio.sleep(0.1 * 2**number)
-                try:
-                    async with asyncio.timeout(20):
-                        status = (await http.post(self.webhook_url, content=body, headers=headers)).status_code
-                except (httpx.TransportError, TimeoutError):
-                    status = 0
-                if status == 200:
-                    return status
-        self.lost_webhooks.append(body)
-        return status
-
-    def _now_ms(self) -> int:
-        return int(self.store.clock() * 1000)
+    def crowd(
+        self, customer_ids: Sequence[str], events: int, *, account: Account | None = None, text: str = "Вопрос"
+    ) -> list[WebhookItem]:
+        """So many messages, the customers taking turns, each message numbered and a millisecond after the last."""
+        started = self._now_ms()
+        return [
+            self.text(
+                customer_ids[number % len(customer_ids)],
+                f"{text} {number}",
+                account=account,
+                at_ms=started + number,
+            )
+            for number in range(events)
+        ]

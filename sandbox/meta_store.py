@@ -2,12 +2,11 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.messages import Channel
 from runtime.settings import Account
 from sandbox.meta_webhooks import WebhookItem
 
@@ -35,7 +34,10 @@ class StoredMessage:
 
 @dataclass
 class Thread:
-    """One conversation; `wrote_at` is when the customer last opened the window, None while they never wrote."""
+    """One conversation; `wrote_at` is when the customer last opened the window, None while they never wrote.
+
+    `owner_app_id` is the app that has it, "" when it is everybody's.
+    """
 
     id: str
     account: Account
@@ -43,6 +45,7 @@ class Thread:
     messages: list[StoredMessage] = field(default_factory=list)
     wrote_at: float | None = None
     closed: bool = False
+    owner_app_id: str = ""
 
 
 class MetaStore:
@@ -53,6 +56,7 @@ class MetaStore:
         self.sent: list[dict[str, Any]] = []
         self.actions: list[dict[str, Any]] = []
         self.profiles: dict[str, dict[str, str]] = {}
+        self.profile_refusals: dict[str, tuple[int, int | None]] = {}
         self.comments: dict[str, str] = {}  # that may be answered privately, and their authors
         self._threads: dict[tuple[str, str, str], Thread] = {}
         self._changed = threading.Condition()
@@ -113,10 +117,18 @@ class MetaStore:
             self._remember(thread, content["mid"], sender, recipient, content.get("text", ""), at)
 
     def record_sent(
-        self, account: Account, to: str, text: str, mid: str, metadata: str | None, buttons: Sequence[str] = ()
+        self,
+        account: Account,
+        to: str,
+        text: str,
+        mid: str,
+        metadata: str | None,
+        beside: Mapping[str, Any] | None = None,
     ) -> None:
+        """`beside` is what the customer sees besides the text; the text of a template is not read back."""
         at = self.clock()
-        self._remember(self.thread(account, to), mid, account.id, to, text, at)
+        read_back = "" if beside and "links" in beside else text
+        self._remember(self.thread(account, to), mid, account.id, to, read_back, at)
         with self._changed:
             self.sent.append(
                 {
@@ -127,14 +139,15 @@ class MetaStore:
                     "account": account.id,
                     "channel": account.channel.value,
                     "metadata": metadata,
-                    **({"buttons": list(buttons)} if buttons else {}),
+                    **(beside or {}),
                 }
             )
             self._changed.notify_all()
 
-    def record_action(self, account: Account, to: str, action: str) -> None:
+    def record_action(self, account: Account, to: str, action: str, payload: Mapping[str, Any] | None = None) -> None:
         with self._changed:
-            self.actions.append({"to": to, "action": action, "at": self.clock(), "account": account.id})
+            taken = {"to": to, "action": action, "at": self.clock(), "account": account.id}
+            self.actions.append(taken | dict(payload or {}))
             self._changed.notify_all()
 
     def wait_for_sent(self, count: int, timeout_seconds: float = 10.0) -> list[dict[str, Any]]:
@@ -149,6 +162,7 @@ class MetaStore:
             self.sent.clear()
             self.actions.clear()
             self.profiles.clear()
+            self.profile_refusals.clear()
             self.comments.clear()
             self._threads.clear()
 
@@ -156,10 +170,3 @@ class MetaStore:
         with self._changed:
             if all(message.id != mid for message in thread.messages):
                 thread.messages.append(StoredMessage(mid, sender, recipient, text, at))
-
-
-def limit_exceeded(channel: Channel, text: str) -> bool:
-    """1000 bytes of UTF-8 on Instagram, 2000 UTF-16 units on Messenger."""
-    if channel == Channel.INSTAGRAM:
-        return len(text.encode("utf-8", "surrogatepass")) > 1000
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2 > 2000

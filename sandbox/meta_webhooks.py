@@ -13,6 +13,7 @@ from bot.messages import Channel
 from runtime.settings import Account
 
 PAGE_INBOX_APP_ID = 263902037430900
+MOST_IN_A_BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +99,21 @@ def echo_item(
     customer_id: str,
     *,
     at_ms: int,
-    text: str,
+    text: str = "",
+    attachments: Iterable[Mapping[str, Any]] = (),
     mid: str | None = None,
     app_id: int | str | None = None,
     metadata: str | None = None,
 ) -> WebhookItem:
-    """Something was sent from the account; app_id and metadata exist on Messenger only."""
-    message: dict[str, Any] = {"mid": mid or new_mid(account.channel), "text": text, "is_echo": True}
+    """Something was sent from the account; app_id and metadata exist on Messenger only.
+
+    Attachments come without words, a template's own words included.
+    """
+    message: dict[str, Any] = {"mid": mid or new_mid(account.channel), "is_echo": True}
+    if parts := [dict(part) for part in attachments]:
+        message["attachments"] = parts
+    else:
+        message["text"] = text
     if account.channel == Channel.MESSENGER:
         if app_id is not None:
             message["app_id"] = int(app_id)
@@ -136,6 +145,16 @@ def webhook_bodies(items: Iterable[WebhookItem], *, at_ms: int) -> list[bytes]:
         ]
         bodies.append(encode({"object": kind, "entry": entries}))
     return bodies
+
+
+def batch_body(items: Iterable[WebhookItem], *, at_ms: int) -> bytes:
+    """One POST body with an entry for each item, as Meta batches them."""
+    batch = list(items)
+    kinds = {_object_of(item.account) for item in batch}
+    if len(kinds) != 1 or len(batch) > MOST_IN_A_BATCH:
+        raise ValueError(f"a batch holds up to {MOST_IN_A_BATCH} items of one object")
+    entries = [{"id": item.account.id, "time": at_ms, item.field: [dict(item.item)]} for item in batch]
+    return encode({"object": kinds.pop(), "entry": entries})
 
 
 def encode(payload: object) -> bytes:

@@ -18,13 +18,14 @@ from typing import Any, Self
 
 import httpx
 
-from bot.messages import Channel
 from runtime.child import start_child
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account
 from sandbox.meta import Echo, MetaSandbox
+from sandbox.meta_callers import Host
 from sandbox.model import ModelStandIn
 from sandbox.server import SandboxServer
+from sandbox.stack_config import CONFIG, section_of, two_accounts
 from sandbox.telegram import TelegramSandbox
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,44 +33,16 @@ APP_SECRET = "sandbox-app-secret"  # noqa: S105 - signs what the sandbox itself 
 APP_ID = "555000111222333"
 START_SECONDS = 60.0
 
-CONFIG = """
-[business]
-name = "Demo Studio"
-locale = "{locale}"
-disclosure = {disclosure}
-timezone = "Europe/Moscow"
-
-[[accounts]]
-channel = "instagram"
-login = "facebook"
-id = "17841400000000042"
-page_id = "104400000000001"
-token_env = "INSTAGRAM_TOKEN"
-
-[[accounts]]
-channel = "messenger"
-id = "104400000000001"
-token_env = "MESSENGER_TOKEN"
-
-[debounce]
-quiet_seconds = {quiet}
-max_wait_seconds = {max_wait}
-
-[shift]
-takeover_minutes = {takeover}
-
-[turn]
-budget_seconds = {budget}
-{more}
-"""
-
 
 class StackFailed(Exception):
     """A process did not start, or ended by itself; the message holds the last lines of its log."""
 
 
 class Stack:
-    """Started by entering it. `processes` are names of Procfile lines; more of a kind are started by `spawn`."""
+    """Started by entering it. `processes` are names of Procfile lines; more of a kind are started by `spawn`.
+
+    `more_accounts` come beside the two there always are; their tokens go into the variables of their `token_env`.
+    """
 
     def __init__(
         self,
@@ -83,6 +56,7 @@ class Stack:
         takeover: float = 60,
         budget: float = 20,
         more: str = "",
+        more_accounts: Sequence[Account] = (),
         environment: Mapping[str, str] | None = None,
         echo: Echo = "after",
     ) -> None:
@@ -95,7 +69,7 @@ class Stack:
             max_wait=max_wait,
             takeover=takeover,
             budget=budget,
-            more=more,
+            more="\n".join([more, *map(section_of, more_accounts)]),
         )
         self._extra = dict(environment or {})
         self._lines = read_procfile(ROOT / "Procfile")
@@ -105,9 +79,10 @@ class Stack:
         self.model = ModelStandIn()
         self._model_server = self.model.serve()
         tokens = {"INSTAGRAM_TOKEN": "sandbox-instagram-token", "MESSENGER_TOKEN": "sandbox-messenger-token"}
+        tokens |= {a.token_env: a.token.get_secret_value() for a in more_accounts if a.token_env}
         self._tokens = tokens
         self.meta = MetaSandbox(
-            _accounts(tokens),
+            [*two_accounts(tokens), *more_accounts],
             app_secret=APP_SECRET,
             app_id=APP_ID,
             webhook_url=f"{self.url}/webhooks/meta",
@@ -132,8 +107,8 @@ class Stack:
             "META_APP_SECRETS": f"an-older-secret,{APP_SECRET}",
             "META_VERIFY_TOKEN": "sandbox-verify-token",
             "META_APP_ID": APP_ID,
-            "GRAPH_API_URL": self._meta_server.url,
-            "INSTAGRAM_API_URL": self._meta_server.url,
+            "GRAPH_API_URL": f"{self._meta_server.url}/{Host.FACEBOOK}",
+            "INSTAGRAM_API_URL": f"{self._meta_server.url}/{Host.INSTAGRAM}",
             "LLM_API_URL": self._model_server.url,
             "LLM_API_KEY": "sandbox-key",
             "TELEGRAM_API_URL": self._telegram_server.url,
@@ -272,25 +247,6 @@ def free_port() -> int:
 def new_customer() -> str:
     """An invented scoped id."""
     return f"900{secrets.randbelow(10**13):013d}"
-
-
-def _accounts(tokens: Mapping[str, str]) -> list[Account]:
-    return [
-        Account(
-            channel=Channel.INSTAGRAM,
-            login="facebook",
-            id="17841400000000042",
-            page_id="104400000000001",
-            token_env="INSTAGRAM_TOKEN",  # noqa: S106 - the variable's name
-            token=tokens["INSTAGRAM_TOKEN"],
-        ),
-        Account(
-            channel=Channel.MESSENGER,
-            id="104400000000001",
-            token_env="MESSENGER_TOKEN",  # noqa: S106
-            token=tokens["MESSENGER_TOKEN"],
-        ),
-    ]
 
 
 __all__ = ["ROOT", "Stack", "StackFailed", "free_port", "new_customer"]

@@ -9,12 +9,15 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from runtime.account_ids import AccountIdStore
 from runtime.clock import now_ms
+from runtime.early_events import EarlyEvents
 from runtime.inbox import open_inbox
 from runtime.logging import get_logger
 from runtime.settings import Settings
 from webhooks.accounts import Accounts
-from webhooks.endpoints import EventStore, Limits, Verification, WebhookEndpoint
+from webhooks.acquaintance import Acquaintance
+from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
 from webhooks.health import HealthEndpoints, HealthStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
 from webhooks.watchdog import watch_dispatcher
@@ -32,6 +35,8 @@ def create_app(
     settings: Settings,
     store: Store,
     *,
+    accounts: Accounts | None = None,
+    strangers: Strangers | None = None,
     close: Callable[[], Awaitable[None]] | None = None,
     watch: Callable[[], Coroutine[Any, Any, None]] | None = None,
     limits: Limits | None = None,
@@ -41,9 +46,10 @@ def create_app(
     metrics = ReceiverMetrics()
     webhook = WebhookEndpoint(
         secrets=settings.env.app_secrets,
-        accounts=Accounts(settings.config.accounts),
+        accounts=accounts or Accounts(settings.config.accounts),
         store=store,
         metrics=metrics,
+        strangers=strangers,
         limits=limits,
         clock_ms=clock_ms,
     )
@@ -65,7 +71,9 @@ def create_app(
 
     site = Starlette(
         routes=[
-            Route(WEBHOOK_PATH, verification.answer, methods=["GET"]),
+            # POST never comes this far; it is named for the answer to other methods, which has to list it.
+            Route(WEBHOOK_PATH, verification.answer, methods=["GET", "POST"]),
+            Route(f"{WEBHOOK_PATH}/", verification.answer, methods=["GET", "POST"]),
             Route("/health/live", health.live, methods=["GET"]),
             Route("/health/ready", health.ready, methods=["GET"]),
             Route("/health/system", health.system, methods=["GET"]),
@@ -73,6 +81,7 @@ def create_app(
         ],
         lifespan=lifespan,
     )
+    site.router.redirect_slashes = False  # Meta follows no redirect, and it would lead wherever the Host header says
 
     async def receiver(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].rstrip("/") == WEBHOOK_PATH:
@@ -86,7 +95,15 @@ def create_app(
 def open_app(settings: Settings) -> ASGIApp:
     """The application over the real inbox, which it closes when the server stops."""
     inbox = open_inbox(settings, role="receiver")
-    return create_app(settings, inbox, close=inbox.aclose, watch=lambda: watch_dispatcher(settings))
+    accounts = Accounts(settings.config.accounts)
+    strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
+
+    async def watch() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(strangers.run())
+            tasks.create_task(watch_dispatcher(settings))
+
+    return create_app(settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, watch=watch)
 
 
 def _say_what_is_missing(settings: Settings) -> None:

@@ -50,6 +50,12 @@ class EventStore(Protocol):
         ...
 
 
+class Strangers(Protocol):
+    async def meet(self, body: bytes) -> None:
+        """Look at a body with an account that is not ours; raise `StoreUnavailable` as the store does."""
+        ...
+
+
 class NotSigned(Exception):
     """None of our secrets made the signature."""
 
@@ -103,6 +109,7 @@ class Verification:
 
     def __init__(self, verify_token: str) -> None:
         self._token = _bytes(verify_token)
+        self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
 
     async def answer(self, request: Request) -> Response:
         query = request.query_params
@@ -112,10 +119,9 @@ class Verification:
         if query.get("hub.mode") == "subscribe" and known and _CHALLENGE.fullmatch(challenge):
             log.info("webhook_verified")
             return PlainTextResponse(challenge, headers={"X-Content-Type-Options": "nosniff"})
-        if not self._token:
-            log.warning("webhook_verification_refused", reason="META_VERIFY_TOKEN is missing")
-        else:
-            log.warning("webhook_verification_refused", reason="mode, token or challenge does not match")
+        reason = "mode, token or challenge does not match" if self._token else "META_VERIFY_TOKEN is missing"
+        if (held_back := self._throttle.passes(reason)) is not None:  # anybody can ask
+            log.warning("webhook_verification_refused", reason=reason, held_back=held_back)
         return PlainTextResponse("Forbidden", status_code=403)
 
 
@@ -129,12 +135,14 @@ class WebhookEndpoint:
         accounts: Accounts,
         store: EventStore,
         metrics: ReceiverMetrics,
+        strangers: Strangers | None = None,
         limits: Limits | None = None,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._secrets = tuple(_bytes(secret) for secret in secrets if secret)
         self._accounts = accounts
         self._store = store
+        self._strangers = strangers
         self._metrics = metrics
         self._limits = limits or Limits()
         self._body_patience = Patience(self._limits.body_seconds)
@@ -180,7 +188,7 @@ class WebhookEndpoint:
             return self._refuse(_FORBIDDEN, "signature does not match")
         finally:
             self._room.give_back(held)
-        return await self._stored(events)
+        return await self._stored(events, body)
 
     def _events(self, body: bytes, digest: bytes, received_ms: int) -> list[Event]:
         """What is signed is never refused for what it says: Meta would only send the same again, and then give up."""
@@ -194,12 +202,14 @@ class WebhookEndpoint:
             log.exception("webhook_body_untranslated", size_bytes=len(body))
             return [Noted("unparsable")]
 
-    async def _stored(self, events: list[Event]) -> _Answer:
-        self._tell(events)
+    async def _stored(self, events: list[Event], body: bytes) -> _Answer:
+        has_strangers = self._tell(events)
         if not events:
             return _RECEIVED
         try:
             with self._store_patience.for_one():
+                if has_strangers and self._strangers is not None:
+                    await self._strangers.meet(body)
                 await self._store.receive(events)
         except (StoreUnavailable, TimeoutError) as exc:
             self._warn("webhook_not_stored", reason=type(exc).__name__)
@@ -211,12 +221,16 @@ class WebhookEndpoint:
         self._metrics.translated(events)
         return _RECEIVED
 
-    def _tell(self, events: list[Event]) -> None:
+    def _tell(self, events: list[Event]) -> bool:
+        """Say what somebody may want to know; True when an account among them is none of ours."""
+        has_strangers = False
         for event in events:
             if isinstance(event, PolicyEnforcement):
                 log.error("policy_enforcement", account_id=event.account_id, action=event.action[:20])
             elif isinstance(event, Noted) and event.kind in _WORTH_A_LINE:
                 self._warn("webhook_event_noted", reason=event.kind, account_id=event.account_id)
+                has_strangers = has_strangers or event.kind == "unknown_account"
+        return has_strangers
 
     def _refuse(self, answer: _Answer, reason: str) -> _Answer:
         self._warn("webhook_refused", reason=reason)

@@ -5,14 +5,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import httpx
+from typing import TYPE_CHECKING
 
 from clients.graph_api import GraphAPI
 from clients.http import make_http_client
 from clients.llm import LLMClient
-from clients.telegram import TelegramAlerts
 from runtime import clock
+from runtime.account_ids import AccountIds, AccountIdStore
 from runtime.alert_outbox import AlertOutbox
 from runtime.comments import CommentOutbox
 from runtime.conversations import Conversations
@@ -23,6 +22,7 @@ from runtime.redis import connect
 from runtime.scripts import Scripts
 from runtime.settings import Account, Settings
 from runtime.spending import Spending
+from worker.account_ids import AccountIdsLearner, has_two_ids
 from worker.agent import Agent
 from worker.alert_words import AlertWords, load_alert_words
 from worker.gate import TurnGate
@@ -35,6 +35,11 @@ from worker.prompt_files import PromptSet, load_prompts
 from worker.purse import Prices
 from worker.telemetry import Telemetry
 from worker.tools import ToolBox, search_tool
+
+if TYPE_CHECKING:
+    import httpx
+
+    from clients.telegram import TelegramAlerts
 
 SEND_SECONDS = 9.0  # connecting included; a send must end well within a lease
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,24 +69,34 @@ class House:
     pacing: Pacing
     words: AlertWords
     media: MediaReader
-    telegram: TelegramAlerts | None
-    http: httpx.AsyncClient
+    telegram: "TelegramAlerts | None"
+    http: "httpx.AsyncClient"
     gate: TurnGate
     now_ms: Callable[[], int]
     monotonic: Callable[[], float]
     _agents: Mapping[Manner, Agent]
     _prompts: Mapping[Manner, PromptSet]
     _graphs: dict[tuple[str, str, float], GraphAPI] = field(default_factory=dict)
+    _user_ids: dict[str, str] = field(default_factory=dict)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def graph(self, account: Account, *, patience_seconds: float = SEND_SECONDS) -> GraphAPI:
         """One client for an account and a patience, so that its usage is seen as a whole."""
         key = (account.channel.value, account.id, patience_seconds)
         if key not in self._graphs:
+            if known := self._user_ids.get(account.id) if has_two_ids(account) else None:
+                account = account.model_copy(update={"user_id": known})
             self._graphs[key] = GraphAPI(
                 self.http, account=account, env=self.settings.env, timeout_seconds=patience_seconds
             )
         return self._graphs[key]
+
+    def learn_account_ids(self, account: Account, ids: AccountIds) -> None:
+        """From now on the account is called by the id that Meta's paths name."""
+        if self._user_ids.get(account.id) != ids.user_id:
+            self._user_ids[account.id] = ids.user_id
+            for key in [key for key in self._graphs if key[:2] == (account.channel.value, account.id)]:
+                del self._graphs[key]
 
     def agent(self, account: Account) -> Agent:
         return self._agents[manner_of(self.settings, account)]
@@ -132,6 +147,8 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     env, model = settings.env, settings.config.model
     telegram = None
     if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
+        from clients.telegram import TelegramAlerts  # noqa: PLC0415 - 8 MB and 40 ms that only alerts by Telegram need
+
         telegram = TelegramAlerts(env)
         stack.push_async_callback(telegram.aclose)
     llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
@@ -180,6 +197,10 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         _prompts=texts.prompts,
         _stack=stack,
     )
+    learner = AccountIdsLearner(
+        settings.config.accounts, store=AccountIdStore(scripts), graph=house.graph, learned=house.learn_account_ids
+    )
+    stack.callback(asyncio.create_task(learner.run()).cancel)
     if settings.config.comments.keywords:
         replies = PrivateReplies(
             CommentOutbox(scripts),

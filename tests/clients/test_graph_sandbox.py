@@ -257,6 +257,7 @@ async def test_one_page_token_serves_both_channels_by_recipient(meta: MetaSandbo
 
 
 async def test_messages_past_the_newest_twenty_cannot_be_read(meta: MetaSandbox, http: httpx.AsyncClient) -> None:
+    meta.set_limits()
     now = int(time.time() * 1000)
     for number in range(21):
         meta.store.note_item(meta.text(CUSTOMER, "Hi", mid=f"mid-{number}", at_ms=now + number))

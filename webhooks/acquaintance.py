@@ -1,0 +1,112 @@
+"""Gets to know the second id of accounts with Instagram Login; what came for it before that is not lost.
+
+Only while such an id is unknown are entries for strangers kept. They are acknowledged, and received anew once they
+turn out to be ours: after a worker has asked Meta, or after a restart with the id in the configuration.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from bot.messages import Event, Noted
+from bot.meta_values import as_list, as_text
+from runtime.account_ids import AccountIdStore
+from runtime.clock import now_ms
+from runtime.early_events import KEPT_SECONDS, MOST_BYTES, EarlyEvents
+from runtime.logging import get_logger
+from runtime.redis import StoreUnavailable
+from webhooks.accounts import Accounts
+from webhooks.endpoints import EventStore
+from webhooks.payloads import parse_body
+from webhooks.translate import translate
+
+log = get_logger(__name__)
+
+LOOK_SECONDS = 5.0
+PAUSE_SECONDS = 1.0  # however many strangers write
+
+
+class Acquaintance:
+    def __init__(
+        self,
+        accounts: Accounts,
+        *,
+        ids: AccountIdStore,
+        early: EarlyEvents,
+        store: EventStore,
+        look_seconds: float = LOOK_SECONDS,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._accounts = accounts
+        self._ids = ids
+        self._early = early
+        self._store = store
+        self._look_seconds = look_seconds
+        self._clock_ms = clock_ms
+        self._met = asyncio.Event()
+
+    async def meet(self, body: bytes) -> None:
+        """A stranger's entry is in `body`; raise `StoreUnavailable` when it could not be kept and may be ours."""
+        if not self._accounts.awaits_ids:
+            return
+        records = _strangers(body, self._accounts, self._clock_ms())
+        if not records:
+            return
+        if dropped := await self._early.keep(*records):
+            log.error("early_events_dropped", events=dropped)
+        self._met.set()
+
+    async def run(self) -> None:
+        """Until every id is known; Redis is asked every few seconds, and sooner after a stranger's message."""
+        while self._accounts.with_instagram_login:
+            self._met.clear()
+            try:
+                self._accounts.learn(await self._ids.load())
+                await self._receive_anew()
+                if not self._accounts.awaits_ids:
+                    return
+            except StoreUnavailable as exc:
+                log.debug("account_ids_unknown", reason=str(exc))
+            except Exception:
+                log.exception("account_ids_unreadable")  # who goes on without them must not end for it
+            await asyncio.sleep(min(PAUSE_SECONDS, self._look_seconds))
+            try:
+                async with asyncio.timeout(max(self._look_seconds - PAUSE_SECONDS, 0)):
+                    await self._met.wait()
+            except TimeoutError:
+                continue
+
+    async def _receive_anew(self) -> None:
+        for record in await self._early.kept():
+            kept = json.loads(record)
+            events = translate(kept["payload"], self._accounts, kept["at"])
+            if any(_is_stranger(event) for event in events):
+                if kept["at"] < self._clock_ms() - KEPT_SECONDS * 1000:
+                    await self._early.drop(record)
+                continue
+            await self._store.receive(events)
+            await self._early.drop(record)
+            log.info("early_event_received", events=len(events))
+
+
+def _strangers(body: bytes, accounts: Accounts, at_ms: int) -> list[str]:
+    """A record for each entry that is no account's of ours."""
+    payload = parse_body(body)
+    records: list[str] = []
+    for part in payload if isinstance(payload, list) else [payload]:
+        if not isinstance(part, dict) or as_text(part.get("object")) != "instagram":
+            continue
+        for entry in as_list(part.get("entry")):
+            alone: dict[str, Any] = {"object": "instagram", "entry": [entry]}
+            if any(_is_stranger(event) for event in translate(alone, accounts, at_ms)):
+                record = json.dumps({"at": at_ms, "payload": alone}, separators=(",", ":"))
+                if len(record) <= MOST_BYTES:
+                    records.append(record)
+                else:
+                    log.error("early_event_too_large", size_bytes=len(record))
+    return records
+
+
+def _is_stranger(event: Event) -> bool:
+    return isinstance(event, Noted) and event.kind == "unknown_account"

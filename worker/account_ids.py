@@ -1,0 +1,68 @@
+"""Asks Meta for the second id of each account with Instagram Login, until it answers; nothing waits for that."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import chain, repeat
+
+from bot.messages import Channel
+from clients.graph_api import GraphAPI
+from clients.graph_errors import GraphAPIError
+from runtime.account_ids import AccountIds, AccountIdStore
+from runtime.logging import get_logger
+from runtime.redis import StoreUnavailable
+from runtime.settings import Account
+
+log = get_logger(__name__)
+
+WAITS_SECONDS = (5.0, 15.0, 60.0, 300.0, 900.0)
+
+
+class AccountIdsLearner:
+    """`learned` is told each account with both of its ids, from Redis first and then from Meta."""
+
+    def __init__(
+        self,
+        accounts: Sequence[Account],
+        *,
+        store: AccountIdStore,
+        graph: Callable[[Account], GraphAPI],
+        learned: Callable[[Account, AccountIds], None],
+        waits_seconds: Sequence[float] = WAITS_SECONDS,
+    ) -> None:
+        self._accounts = [a for a in accounts if has_two_ids(a) and not a.user_id]
+        self._store = store
+        self._graph = graph
+        self._learned = learned
+        self._waits = waits_seconds
+
+    async def run(self) -> None:
+        await asyncio.gather(*map(self._learn, self._accounts))
+
+    async def _learn(self, account: Account) -> None:
+        for seconds in chain(self._waits, repeat(self._waits[-1])):
+            try:
+                if ids := (await self._store.load()).get(account.id):
+                    self._learned(account, ids)
+                if await self._ask(account):
+                    return
+            except (GraphAPIError, StoreUnavailable) as exc:
+                log.warning("account_ids_unknown", account_id=account.id, error=type(exc).__name__, reason=str(exc))
+            await asyncio.sleep(seconds)
+
+    async def _ask(self, account: Account) -> bool:
+        """True when there is nothing more to ask."""
+        ids = await self._graph(account).fetch_account_ids()
+        if not ids.user_id or not ids.id:
+            log.warning("account_ids_unknown", account_id=account.id, reason="Meta names no user_id")
+            return True
+        if account.id not in {ids.id, ids.user_id}:
+            log.error("account_token_of_another", account_id=account.id, token_user_id=ids.user_id)
+            return True
+        await self._store.store(account, ids)
+        self._learned(account, ids)
+        log.info("account_ids_learned", account_id=account.id, user_id=ids.user_id)
+        return True
+
+
+def has_two_ids(account: Account) -> bool:
+    return account.channel == Channel.INSTAGRAM and account.login == "instagram"

@@ -9,6 +9,7 @@ import orjson
 
 from bot.comments import wants_private_reply
 from bot.messages import (
+    Channel,
     CustomerAction,
     CustomerMessage,
     Deletion,
@@ -22,7 +23,7 @@ from bot.messages import (
 from bot.retry import RESTRICTED_SECONDS
 from runtime.clock import now_ms
 from runtime.comments import CommentOutbox
-from runtime.hashing import key_of, text_hash
+from runtime.hashing import bare_hash, key_of, text_hash
 from runtime.health import SystemHealth
 from runtime.redis import StoreUnavailable, connect, store_error
 from runtime.scripts import Scripts
@@ -59,6 +60,11 @@ class Inbox:
         self._keywords = config.comments.keywords
         self._comments = CommentOutbox(scripts)
         self._media = config.media.kinds  # addresses of what nobody reads are not kept
+
+    @property
+    def scripts(self) -> Scripts:
+        """For what else the process keeps on the same client."""
+        return self._scripts
 
     async def receive(self, events: Sequence[Event]) -> None:
         """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged."""
@@ -129,7 +135,7 @@ class Inbox:
                 tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
                 words = "\n".join([*event.notes, event.text] if event.text.strip() else event.notes)
                 line = _json({"role": "business", "text": words or "[message without text]", "at": event.at_ms})
-                return ["e", *who, key_of("echo", event.mid), at, text_hash(event.text), ours, tag, line]
+                return ["e", *who, key_of("echo", event.mid), at, _likeness(event), ours, tag, line]
             case Edit():
                 key = key_of(f"edit {event.number}", event.mid)
                 return ["x", *who, key, at, key_of("message", event.mid), "", "", _json(event.text)]
@@ -178,6 +184,13 @@ def open_inbox(settings: Settings, *, role: str) -> Inbox:
         client_name=f"nightshift-{role}",
     )
     return Inbox(Scripts(client), settings)
+
+
+def _likeness(echo: Echo) -> str:
+    """What tells an echo as ours while nobody knows its mid; on Messenger its metadata tells a bare attachment."""
+    if not echo.text.strip() and len(echo.attached) == 1 and echo.contact.channel is Channel.INSTAGRAM:
+        return bare_hash(echo.attached[0])
+    return text_hash(echo.text)
 
 
 def _entry(message: CustomerMessage, media_kinds: frozenset[str]) -> bytes:

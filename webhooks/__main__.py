@@ -1,6 +1,7 @@
 """`python -m webhooks`: the receiver process (`web` in the Procfile)."""
 
 import gc
+import logging
 import signal
 import sys
 from types import FrameType
@@ -11,6 +12,7 @@ from runtime.logging import configure_logging, get_logger
 from runtime.sentry import init_sentry
 from runtime.settings import SettingsInvalid, load_settings
 from webhooks.app import open_app
+from webhooks.heads import BoundedHead, StrangersOnce
 
 log = get_logger(__name__)
 
@@ -29,7 +31,8 @@ def main() -> int:
         host="0.0.0.0",  # noqa: S104 - a container's address is not known beforehand; the proxy in front decides
         port=settings.env.port,
         loop="uvloop",
-        http="httptools",
+        http=BoundedHead,
+        ws="none",
         lifespan="on",
         access_log=False,
         log_config=None,
@@ -38,6 +41,7 @@ def main() -> int:
         timeout_graceful_shutdown=10,
     )
     config.load()
+    logging.getLogger("uvicorn.error").addFilter(StrangersOnce())
     _spare_the_collector()
     server = uvicorn.Server(config)
     # uvicorn raises the signal that stopped it once more when all is done, which would end an orderly stop as a death.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from bot.attachments import UNSUPPORTED, describe_attachments, describe_button, describe_referral, describe_reply
 from bot.messages import (
     Channel,
     Contact,
@@ -20,9 +21,8 @@ from bot.messages import (
     PolicyEnforcement,
     ThreadControl,
 )
+from bot.meta_values import TEXT_LIMIT, as_caption, as_flag, as_id, as_list, as_mapping, as_ms, as_text
 from bot.outcome import SilenceReason
-from webhooks.attachments import UNSUPPORTED, describe_attachments, describe_button, describe_referral, describe_reply
-from webhooks.payloads import TEXT_LIMIT, as_caption, as_flag, as_id, as_mapping, as_ms, as_text
 
 # Meta's order: an item may hold more than one of them (a lead ad's end is a referral with a lead).
 _COUNTED_KEYS = (
@@ -35,6 +35,7 @@ _COUNTED_KEYS = (
     "request_thread_control",
     "app_roles",
     "policy_enforcement",
+    "policy-enforcement",  # as older pages of Meta's print it
     "account_linking",
     "order",
     "response_feedback",
@@ -99,7 +100,7 @@ def event_of(fields: Mapping[str, Any], entry: Entry) -> Event:
     from_us = as_flag(message.get("is_echo")) or (
         not to_self and sender_account is not None and recipient_account is None
     )
-    account_id = (sender_account if from_us else recipient_account) or entry.our_ids.get(entry.id)
+    account_id = (sender_account if from_us else recipient_account) or recipient_account or entry.our_ids.get(entry.id)
     is_test = entry.id == _TEST_ENTRY or sender == _TEST_SENDER or recipient == _TEST_RECIPIENT
     if account_id is None:
         unknown = entry.id or (sender if from_us else recipient) or ""
@@ -111,15 +112,18 @@ def event_of(fields: Mapping[str, Any], entry: Entry) -> Event:
         closed_as = SilenceReason.SELF
     elif entry.standby:
         closed_as = SilenceReason.STANDBY
-    return _route(_Item(fields, entry, account_id, recipient if from_us else sender, from_us, closed_as), message)
+    # An echo may carry its parties the way an incoming message does; whoever is not us is the customer.
+    swapped = from_us and (recipient_account is None or sender_account is not None)
+    return _route(_Item(fields, entry, account_id, recipient if swapped else sender, from_us, closed_as), message)
 
 
 def _party(value: object) -> str | None:
     """The id of a sender or recipient; somebody known only by a plug-in's reference keeps that as the id."""
-    party = as_mapping(value)
-    if found := as_id(party.get("id")):
+    if not isinstance(value, dict):
+        return as_id(value)
+    if found := as_id(value.get("id")):
         return found
-    reference = as_id(party.get("user_ref"))
+    reference = as_id(value.get("user_ref"))
     return f"user_ref:{reference}" if reference else None
 
 
@@ -143,7 +147,7 @@ def _route(item: _Item, message: Mapping[str, Any]) -> Event:
 
 def _happened(item: _Item, key: str, what: Mapping[str, Any]) -> Event:
     """No message: counted, and where it concerns the window, the thread or the account, that is told."""
-    if key == "policy_enforcement":
+    if key in ("policy_enforcement", "policy-enforcement"):
         action, reason = as_text(what.get("action")).strip().lower(), as_caption(what.get("reason"))
         return PolicyEnforcement(item.entry.channel, item.account_id, action, item.at_ms, reason)
     if item.from_us or item.customer_id is None or item.closed_as is not None:
@@ -180,7 +184,8 @@ def _message(item: _Item, message: Mapping[str, Any]) -> Event:
     if quick_reply:
         text = text or _words(quick_reply.get("title"))[0]
         notes += describe_button(quick_reply.get("payload"))
-    readable = bool(text.strip(_BLANK) or context or attached.notes or notes)
+    said = bool(text.strip(_BLANK))
+    readable = bool(said or context or attached.notes or notes)
     unreadable = attached.unreadable or as_flag(message.get("is_unsupported")) or not readable
     reply = describe_reply(message.get("reply_to"))
     return CustomerMessage(
@@ -188,7 +193,7 @@ def _message(item: _Item, message: Mapping[str, Any]) -> Event:
         MessageKind.MESSAGE,
         mid or _stand_in_mid("message", item.fields),
         item.at_ms,
-        text,
+        text if said else "",
         (
             *context,
             *reply,
@@ -211,6 +216,7 @@ def _echo(item: _Item, contact: Contact, message: Mapping[str, Any]) -> Echo:
         as_id(message.get("app_id")),
         as_text(message.get("metadata")) or None,
         describe_attachments(message.get("attachments")).notes,
+        tuple(as_text(as_mapping(attachment).get("type")) for attachment in as_list(message.get("attachments"))),
     )
 
 

@@ -1,25 +1,12 @@
-"""Reads a body and the single values in it tolerantly: no odd value raises, except a body that is no JSON at all."""
+"""Reads the body of a webhook: whatever is JSON in some way is read."""
 
 import json
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any
 
 import orjson
 
-TEXT_LIMIT = 8000
-"""Characters kept of one message: past any limit of Meta's own, short enough for a prompt."""
-
-CAPTION_LIMIT = 200
-"""Characters kept of a title, a file name or a button payload."""
-
-_SECONDS_BELOW = 100_000_000_000
-_EARLIEST_MS = 1_262_304_000_000  # 2010-01-01: nothing that Meta sends us can be older
+_DIGITS_LIMIT = 40
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-# Control characters, line separators, text-direction overrides and the invisible "tag" letters.
-_UNFIT_FOR_CAPTION = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]+")
-_CAPTION_MARKS = str.maketrans({"[": "(", "]": ")", '"': "'"})
 
 
 class BodyUnreadable(ValueError):
@@ -35,77 +22,15 @@ def parse_body(raw: bytes) -> object:
 
 
 def _parse_leniently(raw: bytes) -> object:
-    """What orjson refuses (half an emoji, a byte order mark, broken UTF-8): one bad character must not cost a batch."""
+    """What orjson refuses (half an emoji, a byte order mark, broken UTF-8, a number past all bounds): one bad character
+    must not cost a batch."""
     try:
-        value = json.loads(raw.decode("utf-8-sig", "replace"))
+        value = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_whole_number)
         return json.loads(_LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", json.dumps(value, ensure_ascii=False)))
     except (ValueError, RecursionError) as exc:
         raise BodyUnreadable(type(exc).__name__) from exc
 
 
-def as_mapping(value: object) -> Mapping[str, Any]:
-    """The object itself, or an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: object) -> list[Any]:
-    """The list itself; a lone object counts as a list of one, anything else as empty."""
-    if isinstance(value, list):
-        return value
-    return [value] if isinstance(value, dict) else []
-
-
-def as_id(value: object) -> str | None:
-    """An id as text. Numbers are written out; a float has lost digits already and is no id."""
-    if isinstance(value, str):
-        return value.strip() or None
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def as_flag(value: object) -> bool:
-    return value is True or value == 1 or value == "true"
-
-
-def as_text(value: object) -> str:
-    """What somebody wrote, whole and unchanged, but for NUL, which stores and models refuse."""
-    if isinstance(value, str):
-        return value.replace("\x00", "") if "\x00" in value else value
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
-
-
-def as_caption(value: object) -> str:
-    """A title or payload fit to stand inside a note: one line, no square brackets or quotes, `CAPTION_LIMIT` long."""
-    text = as_text(value)[: CAPTION_LIMIT * 4]
-    text = " ".join(_UNFIT_FOR_CAPTION.sub(" ", text).translate(_CAPTION_MARKS).split())
-    return text if len(text) <= CAPTION_LIMIT else text[: CAPTION_LIMIT - 1].rstrip() + "…"
-
-
-def as_ms(value: object, received_ms: int) -> int:
-    """A time in milliseconds, whatever unit it came in; `received_ms` where it is missing, absurd or in the future.
-
-    Meta sends milliseconds, seconds, either of them as text, and ISO 8601 (read as UTC when it names no zone).
-    """
-    number = _number(value)
-    if number is None or not 0 < number < 1e18:
-        return received_ms
-    ms = int(number * 1000) if number < _SECONDS_BELOW else int(number)
-    return ms if _EARLIEST_MS <= ms <= received_ms else received_ms
-
-
-def _number(value: object) -> int | float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return value
-    if not isinstance(value, str):
-        return None
-    text = value.strip()
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
+def _whole_number(digits: str) -> int | float:
+    """Python refuses to read an integer of some thousand digits at all; nothing of Meta's has as many as 40."""
+    return int(digits) if len(digits) <= _DIGITS_LIMIT else float(digits)

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from bot.messages import Channel, Comment, Event, Noted
+from bot.meta_values import TEXT_LIMIT, as_id, as_list, as_mapping, as_ms, as_text
 from runtime.logging import get_logger
 from webhooks.accounts import Accounts
 from webhooks.items import Entry, event_of
-from webhooks.payloads import TEXT_LIMIT, as_id, as_list, as_mapping, as_ms, as_text
 
 log = get_logger(__name__)
 
@@ -30,7 +30,10 @@ def translate(payload: object, accounts: Accounts, received_ms: int) -> list[Eve
             events.append(Noted("unknown_object"))
             continue
         our_ids = accounts.on(channel)
-        for raw in as_list(body.get("entry")):
+        entries = body.get("entry")
+        if entries is not None and not isinstance(entries, list | dict):
+            events.append(Noted("unparsable"))
+        for raw in as_list(entries):
             if isinstance(raw, dict):
                 entry = Entry(channel, as_id(raw.get("id")), raw.get("time"), our_ids, received_ms)
                 events += _entry_events(raw, entry)

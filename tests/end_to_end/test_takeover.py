@@ -14,6 +14,7 @@ from sandbox.meta_webhooks import WebhookItem
 from sandbox.shop_assistant import TAGS
 from sandbox.stack import APP_ID, Stack, new_customer
 from tests.end_to_end.people import Customer, since
+from tests.end_to_end.test_meta_events import held_as
 
 TAKEOVER_MINUTES = 0.04
 ENGLISH, PATIENT = "104400000000777", "104400000000888"
@@ -60,9 +61,9 @@ def stack(house: Stack) -> Stack:
     return house
 
 
-@pytest.fixture
-def customer(stack: Stack) -> Customer:
-    return Customer(stack, new_customer())
+@pytest.fixture(params=["instagram", "messenger"])
+def customer(stack: Stack, request: pytest.FixtureRequest) -> Customer:
+    return Customer(stack, new_customer(), channel=request.param)
 
 
 def on(stack: Stack, account_id: str) -> Customer:
@@ -92,6 +93,32 @@ def test_a_manager_before_the_turn_only_delays_it_and_the_model_reads_their_word
     assert any("Минуту, посмотрю" in str(message["content"]) for message in prompt_of(stack)[:-1])
 
 
+def test_a_manager_who_writes_first_is_not_answered_for_and_the_model_reads_their_words(
+    stack: Stack, customer: Customer
+) -> None:
+    before = stack.ledger()
+
+    customer.sends(manager_says(stack, customer, "Ваш заказ готов"))
+    customer.writes("Когда забрать?")
+    assert held_as(stack, customer) == "human"
+    assert not stack.model.requests
+
+    customer.waits_for(1)
+    assert since(stack, before) == {"received": 1, "answered": 1}
+    assert any("Ваш заказ готов" in str(message["content"]) for message in prompt_of(stack)[:-1])
+
+
+def test_a_manager_who_answers_before_the_turn_leaves_nothing_to_say(stack: Stack, customer: Customer) -> None:
+    before = stack.ledger()
+
+    customer.sends(customer.item("Есть синяя?"), manager_says(stack, customer, "Минуту"))
+    customer.sends(manager_says(stack, customer, "Да, две штуки"))
+
+    assert since(stack, before) == {"received": 1, "silenced": 1}
+    assert customer.read == []
+    assert not stack.model.requests
+
+
 def test_a_manager_during_the_turn_drops_the_draft(stack: Stack, customer: Customer) -> None:
     before = stack.ledger()
     stack.model.script([Answer(content=f"Черновик\n{TAGS}", delay_seconds=1.5)])
@@ -105,7 +132,8 @@ def test_a_manager_during_the_turn_drops_the_draft(stack: Stack, customer: Custo
     assert customer.read == []
 
 
-def test_a_manager_between_two_parts_is_not_talked_over(stack: Stack, customer: Customer) -> None:
+def test_a_manager_between_two_parts_is_not_talked_over(stack: Stack) -> None:
+    customer = Customer(stack, new_customer())  # on Instagram, where a reply has more than two parts
     before = stack.ledger()
     stack.meta.echo = "before"
     sentences = [f"Предложение номер {i} рассказывает о кружке подробно и не спеша." for i in range(40)]

@@ -1,188 +1,224 @@
 """Every payload that Meta is known to send, from its bytes to the books: what becomes of it, and of nothing else."""
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+import json
+import random
+from collections import Counter
+from typing import Any, TypeVar
 
+import httpx
 import orjson
 import pytest
+from pydantic import SecretStr
 
+from bot.conversation import OpenMessage
 from bot.messages import Channel
-from runtime.clock import now_ms
+from bot.meta_values import TEXT_LIMIT
 from runtime.conversations import Conversations
 from runtime.inbox import Inbox
 from runtime.ledger import Ledger
 from runtime.schedule import Schedule
 from runtime.scripts import Scripts
-from runtime.settings import Account, Settings
-from webhooks.accounts import Accounts
+from runtime.settings import Account, Environment, Settings
+from tests.payloads import APP_ID, CUSTOMERS, INSTAGRAM, PAGE, names, raw
+from tests.payloads.ends import ENDS
+from tests.payloads.kinds import Answered, End, HumanAtWork, Nothing, Silenced, Told
+from tests.payloads.mutate import mutate
+from tests.webhooks.support import SECRET, sign
+from webhooks.app import create_app
 from webhooks.payloads import parse_body
-from webhooks.translate import translate
 
 pytestmark = pytest.mark.anyio
 
-PAYLOADS = Path(__file__).parent.parent / "payloads"
+Kind = TypeVar("Kind")
 ACCOUNTS = (
-    Account(channel=Channel.INSTAGRAM, id="17841400000000042", page_id="104400000000001"),
-    Account(channel=Channel.MESSENGER, id="104400000000001"),
+    Account(channel=Channel.INSTAGRAM, id=INSTAGRAM, page_id=PAGE),
+    Account(channel=Channel.MESSENGER, id=PAGE),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """Due for a turn; `words` is the model's prompt, "" where a fixed line answers instead."""
-
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Silenced:
-    reason: str
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    env = Environment(redis_url=settings.env.redis_url, meta_app_id=APP_ID, meta_app_secrets=SecretStr(SECRET))
+    return Settings(env=env, config=settings.config.model_copy(update={"accounts": ACCOUNTS}))
 
 
-@dataclass(frozen=True, slots=True)
-class HumanAtWork:
-    """No message; whoever wrote or took the thread keeps the bot out. `words` enter the history."""
-
-    words: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """Counted as `event`; no message, no conversation held."""
-
-    event: str
+@pytest.fixture
+async def receiver(scripts: Scripts, settings: Settings) -> httpx.AsyncClient:
+    app = create_app(settings, Inbox(scripts, settings))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://receiver")
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The managers hear of it."""
-
-    alert: str
-
-
-End = Answered | Silenced | HumanAtWork | Nothing | Told
-
-ENDS: dict[str, End] = {
-    "I01": Answered("Is the blue one in stock?"),
-    "I02": Answered("[photo]\n[photo]"),
-    "I03": Answered('[shared post: "Caption of the post"]'),
-    "I04": Answered("[shared post]"),
-    "I05": Answered('[reel: "Reel caption"]'),
-    "I06": Answered("[mentioned us in a story]"),
-    "I07": Answered("[shared story]"),
-    "I08": Answered(""),
-    "I09": Answered(""),
-    "I10": Answered('[link: "A page"]\nhttps://example.invalid/a'),
-    "I11": Answered("[reply to our story]\nLove it!"),
-    "I12": Answered("[quotes an earlier message]\nthis one"),
-    "I13": Answered("[button: CONFIRM_YES]\nYes"),
-    "I14": Answered('[came from an ad: "Spring sale"]\n[referral: spring]\nHi'),
-    "I15": Answered("[product: 5500000000000001]\nSize?"),
-    "I16": HumanAtWork("We answer from 9"),
-    "I17": HumanAtWork('[card: "Card"]'),
-    "I18": Silenced("self"),
-    "I19": Nothing("deletion"),
-    "I20": Nothing("edit"),
-    "I21": Nothing("ghost_edit"),
-    "I22a": Nothing("reaction"),
-    "I22b": Nothing("reaction"),
-    "I23": Nothing("read"),
-    "I24": Answered("[button: HOURS]\nOpening hours"),
-    "I25": Nothing("referral"),
-    "I26": Silenced("standby"),
-    "I27": Nothing("test_event"),
-    "I28": Nothing("test_event"),
-    "I29": Nothing("comment"),
-    "I30": Nothing("mention"),
-    "M01": Answered("Hello"),
-    "M02": Answered("[sticker]"),
-    "M03a": Answered('[link: "A video"]\nsee https://example.invalid/v'),
-    "M03b": Nothing("own_echo"),
-    "M04": Answered('[shared post: "Post title"]'),
-    "M05": Answered("[location: 50.1, 8.6]"),
-    "M06a": Answered('[product: "Mug"]'),
-    "M06b": Answered("[appointment: requested, 2026-09-22 18:00 UTC]"),
-    "M07": Nothing("own_echo"),
-    "M08": HumanAtWork("Hi, Maria here"),
-    "M09a": Nothing("delivery"),
-    "M09b": Nothing("read"),
-    "M10": Nothing("reaction"),
-    "M11": Nothing("edit"),
-    "M12": Answered("[referral: qr-1]\n[button: GET_STARTED]\nGet Started"),
-    "M13": Silenced("standby"),
-    "M14": Nothing("referral"),
-    "M15a": Nothing("referral"),
-    "M15b": Nothing("lead_summary"),
-    "M16a": Nothing("pass_thread_control"),
-    "M16b": HumanAtWork(),
-    "M16c": Nothing("request_thread_control"),
-    "M16d": Nothing("app_roles"),
-    "M17": Nothing("optin"),
-    "M18": Told("account:messenger:104400000000001:policy_block"),
-    "M19a": Nothing("account_linking"),
-    "M19b": Nothing("response_feedback"),
-    "M19c": Nothing("order"),
-    "M20": Nothing("comment"),
-    "M21a": Answered("flights to Bonn"),
-    "M21b": Answered("[button: START]\nStart"),
-}
+async def post(receiver: httpx.AsyncClient, name: str) -> httpx.Response:
+    body = raw(name)
+    return await receiver.post("/webhooks/meta", content=body, headers=sign(body))
 
 
 @pytest.mark.parametrize("name", sorted(ENDS))
-async def test_a_payload_comes_to_its_end(name: str, scripts: Scripts, settings: Settings) -> None:
-    events = translate(parse_body((PAYLOADS / f"{name}.json").read_bytes()), Accounts(ACCOUNTS), now_ms())
+async def test_a_payload_comes_to_its_end(
+    name: str, receiver: httpx.AsyncClient, scripts: Scripts, settings: Settings
+) -> None:
+    answer = await post(receiver, name)
 
-    await Inbox(scripts, settings).receive(events)
+    assert answer.status_code == 200
+    await check_the_books(scripts, ENDS[name])
+    await check_the_prompts(scripts, settings, of(Answered, ENDS[name]))
+    await check_the_conversations(scripts, ENDS[name])
+    for event, times in Counter(end.event for end in of(Nothing, ENDS[name])).items():
+        assert await scripts.command("HGET", "ns:events", event) == str(times)
+    assert await scripts.command("HKEYS", "ns:alerts") == [end.alert for end in of(Told, ENDS[name])]
 
+
+async def check_the_books(scripts: Scripts, ends: tuple[End, ...]) -> None:
+    answered, silenced = of(Answered, ends), of(Silenced, ends)
     books = await Ledger(scripts).sums()
-    assert books.balanced
     counted = {name: n for name, n in books.as_json().items() if n and name in ("received", "silenced", "open")}
+    expected = {"received": len(answered) + len(silenced), "silenced": len(silenced), "open": len(answered)}
+    assert books.balanced
+    assert counted == {name: n for name, n in expected.items() if n}
+    if not any(event == "reopened" for event, _ in await ledger_events(scripts)):
+        assert [why for event, why in await ledger_events(scripts) if event == "silenced"] == [
+            end.reason for end in silenced
+        ]
+
+
+async def check_the_prompts(scripts: Scripts, settings: Settings, answered: list[Answered]) -> None:
     due = (await Schedule(scripts).pop_due(limit=10, quota=10)).conversation_ids
-    match ENDS[name]:
-        case Answered(words):
-            assert counted == {"received": 1, "open": 1}
-            [conversation_id] = due
-            claimed = await Conversations(scripts, settings).claim(conversation_id)
-            assert not isinstance(claimed, str)
-            [message] = claimed[1].messages
-            assert message.needs_text == (not words)
-            assert message.for_model == (words or "[unsupported message]")
-        case Silenced(reason):
-            assert counted == {"received": 1, "silenced": 1}
-            assert due == ()
-            assert [why for event, why in await ledger_events(scripts) if event == "silenced"] == [reason]
-        case HumanAtWork(words):
-            assert (counted, due) == ({}, ())
-            [conversation] = await conversations(scripts)
-            assert int(conversation["takeover_until"]) > 0
-            assert await history(scripts) == ([f"business: {words}"] if words else [])
-        case Nothing(event):
-            assert (counted, due) == ({}, ())
-            assert not any(int(c.get("takeover_until", 0)) for c in await conversations(scripts))
-            assert await scripts.command("HGET", "ns:events", event) == "1"
-        case Told(alert):
-            assert (counted, due) == ({}, ())
-            assert await scripts.command("HKEYS", "ns:alerts") == [alert]
+    messages: list[OpenMessage] = []
+    for conversation_id in due:
+        claimed = await Conversations(scripts, settings).claim(conversation_id)
+        assert not isinstance(claimed, str)
+        messages += claimed[1].messages
+    assert [m.for_model for m in messages] == [end.words.rstrip("\n") or "[unsupported message]" for end in answered]
+    assert [m.needs_text for m in messages] == [not end.words for end in answered]
+
+
+async def check_the_conversations(scripts: Scripts, ends: tuple[End, ...]) -> None:
+    people, known = of(HumanAtWork, ends), await conversations(scripts)
+    expected = {INSTAGRAM} if Silenced("self") in ends else set(CUSTOMERS)
+    assert {conversation["customer"].removeprefix("user_ref:") for conversation in known} <= expected
+    assert sum(int(conversation.get("takeover_until", 0)) > 0 for conversation in known) == len(people)
+    if people:
+        assert await history(scripts) == [f"business: {end.words}" for end in people if end.words]
 
 
 def test_every_payload_has_its_end() -> None:
-    assert sorted(path.stem for path in PAYLOADS.glob("*.json")) == sorted(ENDS)
+    assert names() == sorted(ENDS)
 
 
 @pytest.mark.parametrize("name", sorted(ENDS))
-async def test_a_payload_sent_again_changes_nothing(name: str, scripts: Scripts, settings: Settings) -> None:
-    events = translate(parse_body((PAYLOADS / f"{name}.json").read_bytes()), Accounts(ACCOUNTS), now_ms())
-    inbox = Inbox(scripts, settings)
-    await inbox.receive(events)
+async def test_a_payload_sent_again_changes_nothing(name: str, receiver: httpx.AsyncClient, scripts: Scripts) -> None:
+    await post(receiver, name)
     before = (await Ledger(scripts).sums()).as_json(), await history(scripts), await alert_counts(scripts)
 
-    await inbox.receive(events)
+    await post(receiver, name)
 
     after = (await Ledger(scripts).sums()).as_json(), await history(scripts), await alert_counts(scripts)
     for books in (before[0], after[0]):
         books.pop("oldest_open_seconds")
     assert after == before
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, ends in ENDS.items() if any(isinstance(e, Answered) for e in ends))
+)
+async def test_whatever_a_customer_sends_opens_the_window(
+    name: str, receiver: httpx.AsyncClient, scripts: Scripts
+) -> None:
+    await post(receiver, name)
+
+    [conversation] = await conversations(scripts)
+    assert int(conversation["acted_at"]) > 0
+
+
+@pytest.mark.parametrize("name", sorted(ENDS))
+async def test_a_conversation_without_anything_open_is_not_kept_for_ever(
+    name: str, receiver: httpx.AsyncClient, scripts: Scripts
+) -> None:
+    await post(receiver, name)
+
+    waits = any(isinstance(end, Answered) for end in ENDS[name])
+    keys = [str(key) async for key in scripts.client.scan_iter(match="ns:c:*")]
+    for key in keys:
+        assert (await scripts.client.pttl(key) == -1) == waits, key
+
+
+async def test_an_echo_after_the_end_does_not_keep_a_conversation_for_ever(
+    receiver: httpx.AsyncClient, scripts: Scripts
+) -> None:
+    for name in ("I01", "I19", "I16"):  # a message, taken back; and then words of a human's
+        await post(receiver, name)
+
+    keys = [str(key) async for key in scripts.client.scan_iter(match="ns:c:*")]
+    assert len(keys) == 3
+    assert all([await scripts.client.pttl(key) > 0 for key in keys])
+
+
+@pytest.mark.parametrize("name", ["I01", "M01"])
+async def test_a_mid_is_known_again_on_either_channel(name: str, receiver: httpx.AsyncClient, scripts: Scripts) -> None:
+    for _ in range(3):
+        await post(receiver, name)
+
+    books = await Ledger(scripts).sums()
+    assert (books.received, books.open) == (1, 1)
+    assert await scripts.command("HGET", "ns:events", "duplicate") == "2"
+
+
+async def test_a_thousand_entries_are_a_thousand_conversations(receiver: httpx.AsyncClient, scripts: Scripts) -> None:
+    customers = [f"{9_001_000_000_000_000 + number}" for number in range(1000)]
+    entries = [json.loads(raw("I01").replace(CUSTOMERS[0].encode(), each.encode()))["entry"][0] for each in customers]
+    body = json.dumps({"object": "instagram", "entry": entries}).encode()
+
+    answer = await receiver.post("/webhooks/meta", content=body, headers=sign(body))
+
+    books = await Ledger(scripts).sums()
+    assert answer.status_code == 200
+    assert (books.received, books.open, books.balanced) == (1000, 1000, True)
+    assert len(await conversations(scripts)) == 1000
+
+
+async def test_a_body_as_large_as_allowed_is_one_message_cut_to_what_a_prompt_takes(
+    receiver: httpx.AsyncClient, scripts: Scripts, settings: Settings
+) -> None:
+    body = raw("I01").replace(b"Is the blue one", b"x" * (8 * 1024 * 1024 - len(raw("I01"))))
+
+    answer = await receiver.post("/webhooks/meta", content=body, headers=sign(body))
+
+    [conversation_id] = (await Schedule(scripts).pop_due(limit=10, quota=10)).conversation_ids
+    claimed = await Conversations(scripts, settings).claim(conversation_id)
+    assert answer.status_code == 200
+    assert not isinstance(claimed, str)
+    assert TEXT_LIMIT < len(claimed[1].messages[0].for_model) < TEXT_LIMIT + 100
+
+
+async def test_payloads_with_faults_are_all_taken_and_the_books_balance(
+    receiver: httpx.AsyncClient, scripts: Scripts, settings: Settings
+) -> None:
+    chance = random.Random(20_261_130)
+    received = 0
+    for _ in range(1200):
+        payload = parse_body(raw(chance.choice(names())))
+        for _ in range(chance.randint(1, 3)):
+            payload = mutate(payload, chance.choice)
+        body = json.dumps(payload).encode()
+        answer = await receiver.post("/webhooks/meta", content=body, headers=sign(body))
+        assert answer.status_code == 200, body[:2000]
+
+        books = await Ledger(scripts).sums()
+        assert books.balanced, body[:2000]
+        assert books.received >= received
+        received = books.received
+
+    assert received > 100
+    due = (await Schedule(scripts).pop_due(limit=5000, quota=5000)).conversation_ids
+    assert due
+    for conversation_id in due:
+        claimed = await Conversations(scripts, settings).claim(conversation_id)
+        assert not isinstance(claimed, str)
+        assert all(message.for_model.strip() for message in claimed[1].messages)
+
+
+def of(kind: type[Kind], ends: tuple[End, ...]) -> list[Kind]:
+    return [end for end in ends if isinstance(end, kind)]
 
 
 async def ledger_events(scripts: Scripts) -> list[tuple[str, str]]:
@@ -199,8 +235,8 @@ async def conversations(scripts: Scripts) -> list[dict[str, str]]:
 async def history(scripts: Scripts) -> list[str]:
     found: list[str] = []
     async for name in scripts.client.scan_iter(match="ns:c:*:history"):
-        for raw in await scripts.client.lrange(name, 0, -1):
-            line = orjson.loads(raw)
+        for entry in await scripts.client.lrange(name, 0, -1):
+            line = orjson.loads(entry)
             found.append(f"{line['role']}: {line['text']}")
     return found
 

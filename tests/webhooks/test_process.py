@@ -87,6 +87,22 @@ def test_without_redis_it_verifies_refuses_and_stops_in_order(
     assert process.wait(timeout=20) == 0
 
 
+def test_broken_requests_by_the_hundred_are_one_line_in_the_log(
+    receiver: tuple[subprocess.Popen[str], httpx.Client],
+) -> None:
+    process, client = receiver
+    for _ in range(300):
+        with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=5) as stranger:
+            stranger.sendall(b"\x16\x03\x01\r\n\r\n")
+            assert stranger.recv(1000).startswith(b"HTTP/1.1 400 ")
+        client.get("/webhooks/meta")
+    process.send_signal(signal.SIGTERM)
+    said, errors = process.communicate(timeout=20)
+
+    assert (said + errors).count("Invalid HTTP request") == 1
+    assert (said + errors).count("webhook_verification_refused") == 1
+
+
 def test_a_wrong_environment_is_exit_code_2_and_says_why() -> None:
     process = start(NIGHTSHIFT_CONFIG="/nowhere/nightshift.toml", REDIS_URL="")
     _, errors = process.communicate(timeout=30)

@@ -1,6 +1,5 @@
 """What came beside the words, as notes for the model: attachments, ads, links, quotes, buttons."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,12 +7,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from bot.messages import Media, MediaKind
-from webhooks.payloads import as_caption, as_id, as_list, as_mapping, as_text
+from bot.meta_values import as_caption, as_id, as_list, as_mapping, as_text
 
 UNSUPPORTED = "[unsupported message]"
 _NOTES_LIMIT = 10
 _MEDIA_LIMIT = 5
 _URL_LIMIT = 2000
+_DEGREES = 360
 _MEDIA = {"audio": MediaKind.AUDIO, "image": MediaKind.IMAGE}
 
 _PLAIN = {
@@ -21,6 +21,7 @@ _PLAIN = {
     "video": "video",
     "audio": "voice message",
     "sticker": "sticker",
+    "like_heart": "heart",
     "media": "photo or video",
     "story_mention": "mentioned us in a story",
 }
@@ -64,6 +65,8 @@ def describe_attachments(attachments: object) -> Attached:
             unreadable = True
             continue
         payload = as_mapping(attachment.get("payload"))
+        if kind == "image" and payload.get("sticker_id"):  # a thumbs-up is no photo that could be looked at
+            kind = "sticker"
         url = as_text(payload.get("url") or attachment.get("url"))
         note = f"[{_describe(kind, attachment, payload, url)}]"
         if url and url in by_url:
@@ -122,7 +125,7 @@ def _file_name(url: str) -> str:
 
 def _location(coordinates: Mapping[str, Any], title: str) -> str:
     latitude, longitude = coordinates.get("lat"), coordinates.get("long")
-    if not all(isinstance(x, int | float) and math.isfinite(x) for x in (latitude, longitude)):
+    if not all(isinstance(x, int | float) and abs(x) <= _DEGREES for x in (latitude, longitude)):
         return _named("location", title)
     return f"location: {latitude}, {longitude}"
 

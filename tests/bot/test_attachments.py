@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.attachments import describe_attachments, describe_button, describe_referral, describe_reply
 from bot.messages import Media, MediaKind
-from webhooks.attachments import describe_attachments, describe_button, describe_referral, describe_reply
-from webhooks.payloads import CAPTION_LIMIT, as_caption
+from bot.meta_values import CAPTION_LIMIT, as_caption
 
 URL = "https://cdn.example.invalid/x"
 

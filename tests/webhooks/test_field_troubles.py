@@ -1,0 +1,287 @@
+"""The troubles that receivers and senders of others have had in the field, and what keeps each of them from us."""
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.payloads.ends import ENDS
+from tests.payloads.kinds import Answered, End, HumanAtWork, Nothing, Silenced
+
+ROOT = Path(__file__).parents[2]
+
+ENDPOINTS = "tests/webhooks/test_endpoints.py::"
+TRANSLATE = "tests/webhooks/test_translate.py::"
+SIGNATURE = "tests/webhooks/test_signature.py::"
+TAKEOVER = "tests/runtime/test_takeover.py::"
+STATES = "tests/runtime/test_conversation_states.py::"
+OUTCOMES = "tests/runtime/test_payload_outcomes.py::"
+MAIN_JOB = "tests/end_to_end/test_main_job.py::"
+EVENTS = "tests/end_to_end/test_meta_events.py::"
+SCALING = "tests/end_to_end/test_scaling.py::"
+PHONE = "tests/end_to_end/test_takeover.py::"
+GRAPH = "tests/clients/test_graph_api.py::"
+ERRORS = "tests/clients/test_graph_errors.py::"
+HERE = "tests/webhooks/test_field_troubles.py::"
+
+TALKED_TO = (Answered,)
+SILENT = (Silenced, HumanAtWork, Nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """`payloads` carry it and end only as `ends` allows; `tests` hold the rest; `people` says why no test can."""
+
+    what: str
+    payloads: tuple[str, ...] = ()
+    ends: tuple[type[End], ...] = SILENT
+    tests: tuple[str, ...] = ()
+    people: str = ""
+
+
+TROUBLES: dict[int, Trouble] = {
+    1: Trouble(
+        "an entry without `messaging`",
+        payloads=("I26", "I29", "F12", "F13", "F63"),
+        tests=(TRANSLATE + "test_an_entry_without_items_is_noted",),
+    ),
+    2: Trouble("a standby postback without payload", payloads=("M13",)),
+    3: Trouble(
+        "a slow handler has every event again and answers it again",
+        tests=(MAIN_JOB + "test_the_same_webhook_five_times_is_one_message", STATES + "test_one_poke_is_one_claim"),
+    ),
+    4: Trouble(
+        "a new attachment type drops the whole batch",
+        payloads=("I03", "I07", "I08", "M02", "M04", "F06", "F28", "F72"),
+        ends=TALKED_TO,
+        tests=(
+            "tests/webhooks/test_mutations.py::test_an_item_with_faults_is_one_event_and_leaves_its_neighbours_alone",
+        ),
+    ),
+    5: Trouble("a sticker without text", payloads=("F04", "F05", "F06"), ends=TALKED_TO),
+    6: Trouble("an unknown event key", payloads=("F14", "F15"), tests=(TRANSLATE + "test_unknown_kinds_are_noted",)),
+    7: Trouble("a read with a mid or a watermark", payloads=("I23", "M09b")),
+    8: Trouble(
+        "our own echo taken for a customer's words",
+        payloads=("I16", "M07", "M08", "F09", "F59"),
+        tests=(TRANSLATE + "test_our_own_words_without_the_echo_flag_are_still_an_echo",),
+    ),
+    9: Trouble(
+        "an echo that overtakes the answer of the send",
+        tests=(
+            PHONE + "test_an_echo_before_the_answer_of_the_send_is_ours",
+            TAKEOVER + "test_our_echo_before_the_call_returns_is_no_human",
+        ),
+    ),
+    10: Trouble(
+        "echoes known for too short a time",
+        tests=(
+            STATES + "test_an_echo_forty_seconds_late_is_still_ours",
+            STATES + "test_a_late_echo_of_words_that_may_have_arrived_is_no_humans",
+        ),
+    ),
+    11: Trouble(
+        "a template that is recorded twice",
+        payloads=("I17", "M03b"),
+        tests=(OUTCOMES + "test_a_payload_sent_again_changes_nothing",),
+    ),
+    12: Trouble(
+        "one channel without a check for known mids", tests=(OUTCOMES + "test_a_mid_is_known_again_on_either_channel",)
+    ),
+    13: Trouble("echoes of words typed in the app stopped coming", people="no webhook tells of them"),
+    14: Trouble(
+        "a manager's words shown as the bot's",
+        tests=(OUTCOMES + "test_a_payload_comes_to_its_end",),
+        payloads=("I16", "M08"),
+    ),
+    15: Trouble("an echo to somebody who never wrote", payloads=("I16", "I17", "M08", "F09")),
+    16: Trouble("a profile that Meta keeps to itself", tests=(GRAPH + "test_a_profile_meta_keeps_to_itself_is_empty",)),
+    17: Trouble(
+        "the dashboard's test event",
+        payloads=("I27", "I28", "F08"),
+        tests=(TRANSLATE + "test_a_test_event_for_a_known_account_is_closed_as_one",),
+    ),
+    18: Trouble(
+        "an account under another of its ids",
+        payloads=("F61",),
+        ends=TALKED_TO,
+        tests=(EVENTS + "test_an_unknown_account_is_taken_counted_and_told_of_once",),
+    ),
+    19: Trouble(
+        "an account linked to another Page",
+        payloads=("F61",),
+        ends=TALKED_TO,
+        tests=(TRANSLATE + "test_the_account_side_of_the_item_comes_before_the_entry",),
+    ),
+    20: Trouble("events of some customers never come", people="access levels and toggles in Meta's dashboard"),
+    21: Trouble("no events at all in development mode", people="the app has to be published in Meta's dashboard"),
+    22: Trouble("nothing after a message request until the next message", people="Meta sends nothing before that"),
+    23: Trouble("a story reply without its story", payloads=("I11", "F65"), ends=TALKED_TO),
+    24: Trouble(
+        "a story mention does not open the window",
+        payloads=("I06",),
+        ends=TALKED_TO,
+        tests=(OUTCOMES + "test_whatever_a_customer_sends_opens_the_window",),
+    ),
+    25: Trouble(
+        "an unsupported message becomes an empty prompt",
+        payloads=("I08", "I09", "F25", "F26", "F48"),
+        ends=TALKED_TO,
+        tests=(MAIN_JOB + "test_what_nobody_can_open_gets_a_fixed_line_and_no_model_is_paid",),
+    ),
+    26: Trouble("a fallback without url or payload", payloads=("M03a", "F02", "F03", "F27", "F28"), ends=TALKED_TO),
+    27: Trouble(
+        "an edit numbered 0 around a new message",
+        payloads=("I21", "F39"),
+        tests=(TRANSLATE + "test_an_edit_that_changes_nothing_is_a_ghost",),
+    ),
+    28: Trouble(
+        "signatures that fail for accents only",
+        tests=(
+            SIGNATURE + "test_known_bodies_match_their_published_signatures",
+            SIGNATURE + "test_a_body_that_a_proxy_decoded_still_matches",
+        ),
+    ),
+    29: Trouble(
+        "unsigned bodies are taken",
+        tests=(
+            ENDPOINTS + "test_an_unsigned_body_is_forbidden_and_does_nothing",
+            ENDPOINTS + "test_without_a_secret_there_is_no_endpoint",
+            "tests/webhooks/test_raw_http.py::test_any_request_is_answered_or_hung_up_on",
+        ),
+    ),
+    30: Trouble("HUMAN_AGENT on a bot's reply", tests=(HERE + "test_no_code_of_ours_knows_a_message_tag",)),
+    31: Trouble("tags that Meta has removed", tests=(HERE + "test_no_code_of_ours_knows_a_message_tag",)),
+    32: Trouble(
+        "a limit taken in characters where Meta counts bytes",
+        tests=(
+            "tests/bot/test_splitting.py::test_instagram_counts_bytes_and_messenger_characters",
+            MAIN_JOB + "test_a_long_reply_arrives_in_parts_that_the_channel_takes",
+        ),
+    ),
+    33: Trouble(
+        "a thread that another app owns",
+        tests=(
+            ERRORS + "test_the_planner_is_told_the_failure",
+            TAKEOVER + "test_a_thread_that_another_app_has_is_deferred",
+        ),
+    ),
+    34: Trouble("a customer unknown to this token", tests=(ERRORS + "test_numbers_decide_whatever_the_words",)),
+    35: Trouble("no Advanced Access", tests=(ERRORS + "test_every_line_of_the_table_is_documented",)),
+    36: Trouble(
+        "a closed window, tried three times",
+        tests=(
+            GRAPH + "test_a_closed_window_is_told_apart_from_other_refusals",
+            MAIN_JOB + "test_a_closed_window_expires_the_message_and_tells_the_managers",
+        ),
+    ),
+    37: Trouble(
+        "a token that has expired in silence", tests=(GRAPH + "test_a_dead_token_shows_in_a_profile_look_up_too",)
+    ),
+    38: Trouble(
+        "first messages of one customer side by side, and out of order",
+        tests=(
+            MAIN_JOB + "test_a_burst_of_three_messages_is_answered_once",
+            SCALING + "test_a_burst_that_comes_through_both_doors_is_one_conversation",
+        ),
+    ),
+    39: Trouble("names of fields of one channel given to the other", people="set in Meta's dashboard"),
+    40: Trouble(
+        "two connections of one account deliver twice",
+        payloads=("F74",),
+        ends=(Answered, Nothing),
+        tests=(SCALING + "test_what_meta_sends_to_both_doors_is_stored_once",),
+    ),
+    41: Trouble(
+        "an id of one channel used on the other", tests=(TRANSLATE + "test_the_channel_is_part_of_the_contact",)
+    ),
+    42: Trouble(
+        "Meta's own automatic reply beside the bot's",
+        tests=(TAKEOVER + "test_an_echo_right_after_the_customers_words_is_metas_own",),
+    ),
+    43: Trouble(
+        "a customer who is gone, for ever tried again",
+        tests=(MAIN_JOB + "test_a_customer_who_is_gone_is_undeliverable",),
+    ),
+    44: Trouble(
+        "a verification that needs the rest of the house",
+        tests=(
+            ENDPOINTS + "test_verification_needs_no_redis",
+            "tests/webhooks/test_process.py::test_without_redis_it_verifies_refuses_and_stops_in_order",
+        ),
+    ),
+    45: Trouble(
+        "an ig_post fails a closed schema, words and all", payloads=("I03", "I04", "F72", "F73"), ends=TALKED_TO
+    ),
+    46: Trouble(
+        "other objects and bad JSON refused",
+        payloads=("F69",),
+        tests=(
+            TRANSLATE + "test_an_object_we_do_not_serve_is_noted",
+            ENDPOINTS + "test_a_signed_body_that_makes_no_sense_is_accepted_and_counted",
+        ),
+    ),
+    47: Trouble("any verify token passes", tests=(ENDPOINTS + "test_any_other_verification_is_refused",)),
+    48: Trouble(
+        "a plain hash in place of an HMAC",
+        tests=(
+            SIGNATURE + "test_known_bodies_match_their_published_signatures",
+            SIGNATURE + "test_exactly_the_signed_bytes_match",
+        ),
+    ),
+    49: Trouble(
+        "only the first item is read",
+        payloads=("F43",),
+        ends=(Answered, Nothing),
+        tests=(
+            TRANSLATE + "test_all_items_of_all_entries_are_read",
+            EVENTS + "test_a_batch_of_a_thousand_is_taken_at_once_and_answered_in_full",
+        ),
+    ),
+}
+
+
+@cache
+def functions_in(path: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return frozenset(
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    )
+
+
+def test_every_trouble_is_listed_and_held_by_something() -> None:
+    assert sorted(TROUBLES) == list(range(1, 50))
+    for number, trouble in TROUBLES.items():
+        assert bool(trouble.people) != bool(trouble.payloads or trouble.tests), number
+
+
+@pytest.mark.parametrize("number", sorted(TROUBLES))
+def test_the_tests_that_hold_a_trouble_exist(number: int) -> None:
+    for node in TROUBLES[number].tests:
+        path, _, name = node.partition("::")
+        assert name in functions_in(path), node
+
+
+@pytest.mark.parametrize("number", sorted(TROUBLES))
+def test_the_payloads_of_a_trouble_end_as_they_should(number: int) -> None:
+    """That they do end so is checked with the payloads themselves."""
+    trouble = TROUBLES[number]
+    for name in trouble.payloads:
+        assert all(isinstance(end, trouble.ends) for end in ENDS[name]), name
+
+
+def test_no_code_of_ours_knows_a_message_tag() -> None:
+    """Tags are for words that people write; those for anything else have been removed."""
+    ours = [
+        path for room in ("bot", "runtime", "clients", "webhooks", "worker") for path in (ROOT / room).rglob("*.py")
+    ]
+
+    assert len(ours) > 100
+    for path in ours:
+        source = path.read_text(encoding="utf-8")
+        assert "MESSAGE_TAG" not in source, path
+        assert "HUMAN_AGENT" not in source, path

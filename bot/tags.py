@@ -5,6 +5,7 @@ which models return it: brackets of any kind or none, other case, Russian keys, 
 tag a line, all in one bracket. Prose that happens to hold such a word ("Этап: примерка", "[скидка]") is left alone.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,6 +33,9 @@ _TO_LATIN = str.maketrans(_LOOKALIKES_CYRILLIC, _LOOKALIKES_LATIN)
 _TO_CYRILLIC = str.maketrans(_LOOKALIKES_LATIN, _LOOKALIKES_CYRILLIC)
 _MIXED_WORD = regex.compile(r"\b(?=[\w]{0,40}[A-Za-z])(?=[\w]{0,40}\p{Cyrillic})[\w]{2,40}\b")
 _CYRILLIC = regex.compile(r"\p{Cyrillic}")
+# What the folding above is for is rare: most texts show their tags as they stand.
+_FOREIGN_SIGN = re.compile(f"[{re.escape(''.join(map(chr, _TO_ASCII)))}]")
+_LATIN_LETTER = re.compile(r"[A-Za-z]")
 
 _DRESSING = " *_`\"'«»"
 _OPENERS, _CLOSERS = "[({<", "])}>"
@@ -122,8 +126,11 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
 def neutralise_tags(text: str) -> str:
     """Customer text with full-width signs where it imitates a tag, so that the model takes it for the quote it is."""
     shaped = _shape(text)
+    hits = list(_key_pattern(tuple(sorted(_ALIASES))).finditer(shaped))
+    if not hits:
+        return text
     signs = list(text)
-    for hit in _key_pattern(tuple(sorted(_ALIASES))).finditer(shaped):
+    for hit in hits:
         opener = _opener_before(shaped, hit.start())
         if opener is not None:
             signs[opener] = chr(ord(shaped[opener]) + 0xFEE0)
@@ -144,8 +151,10 @@ def _key_pattern(aliases: tuple[str, ...]) -> "regex.Pattern[str]":
 
 def _shape(text: str) -> str:
     """The copy in which tags are recognised: of the same length, ASCII signs, look-alike letters folded."""
-    shaped = text.translate(_TO_ASCII)
-    return str(_MIXED_WORD.sub(_fold_word, shaped)) if _CYRILLIC.search(shaped) else shaped
+    shaped = text.translate(_TO_ASCII) if _FOREIGN_SIGN.search(text) else text
+    if _LATIN_LETTER.search(shaped) and _CYRILLIC.search(shaped):
+        return str(_MIXED_WORD.sub(_fold_word, shaped))
+    return shaped
 
 
 def _fold_word(match: "regex.Match[str]") -> str:
@@ -257,15 +266,17 @@ def _cut_spans(text: str, tags: list[_Tag]) -> str:
 
 def _tidy(text: str) -> str:
     lines = [line.rstrip() if line.strip() else "" for line in text.split("\n")]
-    return str(regex.sub(r"\n{3,}", "\n\n", "\n".join(lines))).strip()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+_LEAK = regex.compile(r"(?<![^\W_])[\[({<]{0,3}[ ]?(?:VERDICT|TASK|STAGE)[\"'*_`]{0,3}[ ]{0,3}[:=]")
 
 
 def _guard(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str]) -> str:
     """The last line of defence: whatever still looks like a tag of ours goes, to the end of its line."""
-    leak = regex.compile(r"(?<![^\W_])[\[({<]{0,3}[ ]?(?:VERDICT|TASK|STAGE)[\"'*_`]{0,3}[ ]{0,3}[:=]")
     lines: list[str] = []
     for line in text.split("\n"):
-        found = leak.search(_shape(line))
+        found = _LEAK.search(_shape(line))
         rest = line[: found.start()].rstrip() if found else line
         lines.append("" if _find_tags(rest, key_pattern, names) else rest)
     return text if lines == text.split("\n") else _tidy("\n".join(lines))

@@ -1,7 +1,7 @@
 """What came beside the words, as notes for the model: attachments, ads, links, quotes, buttons."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -50,6 +50,10 @@ class Attached:
     notes: tuple[str, ...] = ()
     unreadable: bool = False
     media: tuple[Media, ...] = ()
+
+    def media_after(self, notes: int) -> tuple[Media, ...]:
+        """The media of a message in which so many other notes stand before these."""
+        return tuple(replace(media, note=media.note + notes) for media in self.media)
 
 
 def describe_attachments(attachments: object) -> Attached:

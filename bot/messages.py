@@ -59,6 +59,7 @@ class CustomerMessage:
     `text` is what the customer wrote; `notes` are context lines for the model ("[photo]", "[reply to our story]"),
     one for each thing that is not text. `needs_text` marks what nobody can read for the customer (view-once and
     unsupported media): it is answered by a fixed line. `closed_as` is set where no answer is due from the start.
+    `found` says on what occasion a message was read back from Meta that no webhook has brought; else it is "".
     """
 
     contact: Contact
@@ -71,13 +72,15 @@ class CustomerMessage:
     closed_as: SilenceReason | None = None
     # Not compared: the same message sent again carries addresses that were signed anew.
     media: tuple[Media, ...] = field(default=(), compare=False)
+    found: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Echo:
     """Something sent from our own account: by us, by a human, or by another app (told apart by the inbox).
 
-    `notes` name what is not text, as in a customer's message; `attached` are Meta's own words for its kinds.
+    `notes` name what is not text, as in a customer's message; `attached` are Meta's own words for its kinds; `found` as
+    there. One that was read back comes late, and counts from when it was written.
     """
 
     contact: Contact
@@ -88,6 +91,7 @@ class Echo:
     metadata: str | None = None
     notes: tuple[str, ...] = ()
     attached: tuple[str, ...] = field(default=(), compare=False)
+    found: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +160,28 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadMessage:
+    """Meta has told of a new message without what is in it: it has to be read by its `mid`."""
+
+    channel: Channel
+    account_id: str
+    mid: str
+    at_ms: int
+    customer_id: str = ""  # where Meta does tell
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """Accepted, counted under `kind`, and nothing else: reads, deliveries, unknown kinds or accounts.
 
-    Only a `comment` may have a sequel: a private reply, where the configuration has words for it.
+    Two may have a sequel: a `comment` gets a private reply, where the configuration has words for it, and what is
+    `unread` is read from Meta.
     """
 
     kind: str
     account_id: str = ""
     comment: Comment | None = field(default=None, compare=False)
+    unread: UnreadMessage | None = field(default=None, compare=False)
 
 
 Event = CustomerMessage | Echo | Edit | Deletion | CustomerAction | ThreadControl | PolicyEnforcement | Noted

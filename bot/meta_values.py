@@ -15,6 +15,8 @@ _SECONDS_BELOW = 100_000_000_000
 _EARLIEST_MS = 1_262_304_000_000  # 2010-01-01: nothing that Meta sends us can be older
 # Control characters, line separators, text-direction overrides and the invisible "tag" letters.
 _UNFIT_FOR_CAPTION = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]+")
+# White space and characters that show nothing: a message of these alone says nothing.
+_BLANK = " \t\r\n\v\f\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2800\u3164\ufe0f\ufeff\ufffc"
 _CAPTION_MARKS = str.maketrans({"[": "(", "]": ")", '"': "'"})
 
 
@@ -46,6 +48,10 @@ def as_text(value: object) -> str:
     if isinstance(value, str):
         return value.replace("\x00", "") if "\x00" in value else value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def is_blank(text: str) -> bool:
+    return not text.strip(_BLANK)
 
 
 def as_caption(value: object) -> str:

@@ -211,6 +211,13 @@ class GraphAPI:
         me = rows[0] if rows else answer
         return AccountIds(_text(me.get("id")), _text(me.get("user_id")))
 
+    async def get(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        """Read what the account may see at `path`; "" is the account's own conversations."""
+        if not path:
+            path, query = f"{self._owner}/conversations", {"platform": self._account.channel.value, **query}
+        _, answer = await self._call("GET", path, query=query, harmless=True)
+        return answer
+
     async def _fetch_details(self, mid: str) -> Mapping[str, Any]:
         """Where the list holds bare ids, as documented for Instagram Login, each message is read by itself."""
         try:

@@ -53,6 +53,7 @@ class Shift(Section):
     humans_first_minutes: float = Field(10, ge=0)
     takeover_minutes: float = Field(60, ge=0)
     ignore_auto_replies_seconds: float = Field(0, ge=0)
+    look_back: bool = False
 
     @field_validator("hours", mode="before")
     @classmethod
@@ -68,6 +69,7 @@ class ShiftOverride(Section):
     humans_first_minutes: float | None = Field(None, ge=0)
     takeover_minutes: float | None = Field(None, ge=0)
     ignore_auto_replies_seconds: float | None = Field(None, ge=0)
+    look_back: bool | None = None
 
     @field_validator("hours", mode="before")
     @classmethod
@@ -200,6 +202,16 @@ class MediaSettings(Section):
         return frozenset(kind for kind, path in (("audio", self.transcriber), ("image", self.captioner)) if path)
 
 
+class Reconcile(Section):
+    """Every so many `minutes` the conversations of the last `hours` are looked through for what no webhook has brought.
+
+    0 minutes: never. A message that is older than the messaging window may not be answered any more.
+    """
+
+    minutes: float = Field(0, ge=0)
+    hours: float = Field(12, gt=0, le=23)
+
+
 class TelemetrySettings(Section):
     """`traces_sample_rate`: the share of turns whose spans, names and figures alone, go to Sentry; needs a DSN."""
 
@@ -219,6 +231,7 @@ class Config(Section):
     telemetry: TelemetrySettings = TelemetrySettings()
     media: MediaSettings = MediaSettings()
     comments: CommentSettings = CommentSettings()
+    reconcile: Reconcile = Reconcile()
 
     @model_validator(mode="after")
     def ladder_ends_in_the_stub(self) -> "Config":

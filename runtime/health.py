@@ -115,6 +115,7 @@ class SystemHealth:
             **await model_metrics(self._scripts),
             "nightshift_messages_total": {(("outcome", name),): float(n) for name, n in outcomes.items()},
             "nightshift_events_total": {(("kind", name),): float(n) for name, n in kinds.items()},
+            "nightshift_reconciled_messages_total": {(): float(kinds.get("found_by_reconcile", 0))},
             "nightshift_open_messages": {(): float(view.open)},
             "nightshift_oldest_open_seconds": {(): view.oldest_open_seconds},
             "nightshift_overdue_messages": {(): float(view.overdue)},

@@ -19,6 +19,8 @@ from bot.messages import (
     Noted,
     PolicyEnforcement,
     ThreadControl,
+    UnreadMessage,
+    conversation_id,
 )
 from bot.retry import RESTRICTED_SECONDS
 from runtime.clock import now_ms
@@ -28,6 +30,7 @@ from runtime.health import SystemHealth
 from runtime.redis import StoreUnavailable, connect, store_error
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+from runtime.unread_messages import unread_alert
 
 # More unread messages than this from one customer is a flood: the rest ends as `silenced: flood`.
 FLOOD_CAP = 200
@@ -116,6 +119,8 @@ class Inbox:
     def _arguments(self, event: Event) -> list[_Argument]:
         """Eleven strings an event, as receive.lua reads them."""
         match event:
+            case Noted(unread=UnreadMessage() as unread):
+                return _to_be_read(event.kind, unread)
             case Noted():
                 alert_id, alert = _told_once(event)
                 return ["n", "", "", "", "", "", "", event.kind, alert_id, "", alert]
@@ -128,17 +133,35 @@ class Inbox:
             case CustomerMessage():
                 key = key_of(event.kind.value, event.mid)
                 reason = event.closed_as.value if event.closed_as else ""
-                return ["m", *who, key, at, reason, key_of("deletion", event.mid), "", _entry(event, self._media)]
+                return [
+                    "m",
+                    *who,
+                    key,
+                    at,
+                    reason,
+                    key_of("deletion", event.mid),
+                    event.found,
+                    _entry(event, self._media),
+                ]
             case Echo():
                 ours = "1" if self._app_id and event.app_id == self._app_id else ""
                 metadata = event.metadata or ""
                 tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
                 words = "\n".join([*event.notes, event.text] if event.text.strip() else event.notes)
                 line = _json({"role": "business", "text": words or "[message without text]", "at": event.at_ms})
-                return ["e", *who, key_of("echo", event.mid), at, _likeness(event), ours, tag, line]
+                return [
+                    "l" if event.found else "e",
+                    *who,
+                    key_of("echo", event.mid),
+                    at,
+                    _likeness(event),
+                    ours,
+                    tag,
+                    line,
+                ]
             case Edit():
                 key = key_of(f"edit {event.number}", event.mid)
-                return ["x", *who, key, at, key_of("message", event.mid), "", "", _json(event.text)]
+                return ["x", *who, key, at, key_of("message", event.mid), str(event.number), "", _json(event.text)]
             case Deletion():
                 return ["d", *who, key_of("deletion", event.mid), at, key_of("message", event.mid), "", "", ""]
             case CustomerAction():
@@ -187,8 +210,10 @@ def open_inbox(settings: Settings, *, role: str) -> Inbox:
 
 
 def _likeness(echo: Echo) -> str:
-    """What tells an echo as ours while nobody knows its mid; on Messenger its metadata tells a bare attachment."""
-    if not echo.text.strip() and len(echo.attached) == 1 and echo.contact.channel is Channel.INSTAGRAM:
+    """What tells an echo as ours while nobody knows its mid; on Messenger its metadata tells a bare attachment, unless
+    it was read back."""
+    by_kind = echo.contact.channel is Channel.INSTAGRAM or echo.found
+    if not echo.text.strip() and len(echo.attached) == 1 and by_kind:
         return bare_hash(echo.attached[0])
     return text_hash(echo.text)
 
@@ -223,6 +248,17 @@ def _told_once(event: Noted) -> tuple[str, str | bytes]:
         return "", ""
     body = {"rule": event.kind, "detail": event.account_id[:40], "first_at": now_ms(), "count": 1}
     return f"system:unknown_account:{event.account_id[:40]}", _json(body)
+
+
+def _to_be_read(kind: str, unread: UnreadMessage) -> list[_Argument]:
+    """A worker reads it by its mid (runtime/unread_messages.py)."""
+    channel, account, customer = unread.channel.value, unread.account_id, unread.customer_id
+    cid = conversation_id(channel, account, customer) if customer else ""
+    record = {"channel": channel, "account": account, "mid": unread.mid, "at": unread.at_ms}
+    alert_id, alert = unread_alert(channel, account)
+    at = str(unread.at_ms)
+    key = key_of("message", unread.mid)
+    return ["g", cid, channel, account, customer, key, at, kind, alert_id, _json(alert), _json(record)]
 
 
 def _policy(event: PolicyEnforcement) -> list[_Argument]:

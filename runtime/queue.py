@@ -4,6 +4,8 @@ A poke is disposable: Celery on Redis loses a message at the pop and repeats one
 celery/kombu#305), so the truth is the `due` set, and nothing here retries, counts down or keeps a result.
 """
 
+from typing import Any
+
 from celery import Celery
 
 from runtime.sentinel_url import parse_sentinel_url
@@ -11,6 +13,7 @@ from runtime.settings import Settings
 
 ANSWER = "answer"
 ALERT = "alert"
+RECONCILE = "reconcile"
 TURNS = "turns"  # the queue of customers' turns
 OPS = "ops"  # everything a customer does not wait for
 
@@ -41,7 +44,8 @@ def make_celery(settings: Settings) -> Celery:
         task_acks_late=False,
         worker_disable_prefetch=True,
         task_default_queue=TURNS,
-        task_routes={ANSWER: {"queue": TURNS}, ALERT: {"queue": OPS}},
+        task_routes={ANSWER: {"queue": TURNS}, ALERT: {"queue": OPS}, RECONCILE: {"queue": OPS}},
+        beat_schedule=_periodic(settings),
         task_publish_retry=False,
         task_send_sent_event=True,
         task_track_started=True,
@@ -52,3 +56,11 @@ def make_celery(settings: Settings) -> Celery:
         enable_utc=True,
     )
     return app
+
+
+def _periodic(settings: Settings) -> dict[str, dict[str, Any]]:
+    """What beat sends by name. One that waited until the next comes is dropped by the worker that takes it."""
+    if not settings.config.reconcile.minutes:
+        return {}
+    seconds = settings.config.reconcile.minutes * 60
+    return {RECONCILE: {"task": RECONCILE, "schedule": seconds, "options": {"queue": OPS, "expires": seconds}}}

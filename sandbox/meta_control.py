@@ -15,6 +15,7 @@ _ITEMS = {
     "attachment",
     "postback",
     "comment",
+    "ghost_edit",
     "human",
     "read",
     "pass_thread",
@@ -47,14 +48,18 @@ class Control(Routing, Faults, Limits):
         """`{"do": "<method>", ...its keyword arguments}`.
 
         What makes a webhook (text, policy...) is delivered; its account is the first, of a `channel` or with an
-        `account_id` if one is given. `batch` posts `events` messages of `customers` at once; `disorder` delivers the
-        `items` (orders of the first kind) as `seed` has it.
+        `account_id` if one is given. `lose` makes one (named by `what`) that never is. `batch` posts `events` messages
+        of `customers` at once; `disorder` delivers the `items` (orders of the first kind) as `seed` has it.
         """
         order = await request.json()
         name = order.pop("do", "")
         if name in _ITEMS:
             item = self._item(name, order)
             return JSONResponse({"statuses": await self.deliver(item), "item": dict(item.item)})
+        if name == "lose":
+            item = self._item(order.pop("what"), order)
+            self.lose(item)
+            return JSONResponse({"item": dict(item.item)})
         if name == "batch":
             account = self.account(order.pop("channel", None), order.pop("account_id", None))
             items = self.crowd(order.pop("customers"), order.pop("events"), account=account, **order)

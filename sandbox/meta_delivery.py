@@ -75,6 +75,11 @@ class Delivery:
             legs = disorder(told, seed=seed, doubled=doubled, late_seconds=late_seconds)
             return await asyncio.gather(*map(post, legs))
 
+    def lose(self, *items: WebhookItem) -> None:
+        """Meta has these in its conversations, and tells nobody."""
+        for item in items:
+            self.store.note_item(item)
+
     def _told(self, items: Iterable[WebhookItem]) -> Iterable[WebhookItem]:
         for item in items:
             self.store.note_item(item)

@@ -52,6 +52,9 @@ class People(Delivery):
             owner, customer_id, text=text, comment_id=comment_id, **{"at_ms": self._now_ms()} | more
         )
 
+    def ghost_edit(self, customer_id: str, *, account: Account | None = None, **more: Any) -> WebhookItem:
+        return meta_webhooks.ghost_edit_item(account or self.account(), customer_id, **{"at_ms": self._now_ms()} | more)
+
     def read(self, customer_id: str, *, account: Account | None = None, **more: Any) -> WebhookItem:
         return meta_webhooks.read_item(account or self.account(), customer_id, **{"at_ms": self._now_ms()} | more)
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +21,7 @@ class StoredMessage:
     to_id: str
     text: str
     at: float
+    attachments: Sequence[Mapping[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -29,6 +30,7 @@ class StoredMessage:
             "from": {"id": self.from_id},
             "to": {"data": [{"id": self.to_id}]},
             "message": self.text,
+            **({"attachments": {"data": [_read_back(a) for a in self.attachments]}} if self.attachments else {}),
         }
 
 
@@ -114,7 +116,9 @@ class MetaStore:
             thread.wrote_at = max(at, thread.wrote_at or 0.0)
             thread.closed = False
         if "message" in body:
-            self._remember(thread, content["mid"], sender, recipient, content.get("text", ""), at)
+            self._remember(
+                thread, content["mid"], sender, recipient, content.get("text", ""), at, content.get("attachments", ())
+            )
 
     def record_sent(
         self,
@@ -166,7 +170,24 @@ class MetaStore:
             self.comments.clear()
             self._threads.clear()
 
-    def _remember(self, thread: Thread, mid: str, sender: str, recipient: str, text: str, at: float) -> None:
+    def _remember(
+        self,
+        thread: Thread,
+        mid: str,
+        sender: str,
+        recipient: str,
+        text: str,
+        at: float,
+        attachments: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         with self._changed:
             if all(message.id != mid for message in thread.messages):
-                thread.messages.append(StoredMessage(mid, sender, recipient, text, at))
+                thread.messages.append(StoredMessage(mid, sender, recipient, text, at, attachments))
+
+
+def _read_back(attachment: Mapping[str, Any]) -> dict[str, Any]:
+    """The Conversations API words an attachment by what it holds, not by a type."""
+    kind, url = attachment.get("type", ""), (attachment.get("payload") or {}).get("url")
+    if kind in {"image", "video"}:
+        return {"id": "1", "mime_type": f"{kind}/any", f"{kind}_data": {"url": url, "preview_url": url}}
+    return {"id": "1", "mime_type": "audio/mp4" if kind == "audio" else "application/pdf", "file_url": url}

@@ -75,6 +75,18 @@ def postback_item(
     return _from_customer(account, customer_id, at_ms, postback=postback)
 
 
+def ghost_edit_item(
+    account: Account, customer_id: str, *, at_ms: int, mid: str, text: str | None = None, has_parties: bool = False
+) -> WebhookItem:
+    """An edit numbered 0 around a new message, or in its place; most come without parties and words."""
+    edit: dict[str, Any] = {"mid": mid, "num_edit": 0}
+    if text is not None:
+        edit["text"] = text
+    if has_parties:
+        return _from_customer(account, customer_id, at_ms, message_edit=edit)
+    return WebhookItem(account, {"timestamp": at_ms, "message_edit": edit})
+
+
 def comment_item(
     account: Account, customer_id: str, *, at_ms: int, text: str, comment_id: str, verb: str = "add"
 ) -> WebhookItem:

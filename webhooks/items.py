@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -20,8 +20,9 @@ from bot.messages import (
     Noted,
     PolicyEnforcement,
     ThreadControl,
+    UnreadMessage,
 )
-from bot.meta_values import TEXT_LIMIT, as_caption, as_flag, as_id, as_list, as_mapping, as_ms, as_text
+from bot.meta_values import TEXT_LIMIT, as_caption, as_flag, as_id, as_list, as_mapping, as_ms, as_text, is_blank
 from bot.outcome import SilenceReason
 
 # Meta's order: an item may hold more than one of them (a lead ad's end is a referral with a lead).
@@ -49,8 +50,6 @@ _CONTROL = {"pass_thread_control": "pass", "take_thread_control": "take"}
 _TEST_ENTRY = "0"
 _TEST_SENDER = "12334"
 _TEST_RECIPIENT = "23245"
-# White space and characters that show nothing: a message of these alone says nothing.
-_BLANK = " \t\r\n\v\f\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2800\u3164\ufe0f\ufeff\ufffc"
 
 
 @dataclass(slots=True)  # not frozen, as _Item: a frozen one takes its time to set each field, and this is the hot path
@@ -184,7 +183,7 @@ def _message(item: _Item, message: Mapping[str, Any]) -> Event:
     if quick_reply:
         text = text or _words(quick_reply.get("title"))[0]
         notes += describe_button(quick_reply.get("payload"))
-    said = bool(text.strip(_BLANK))
+    said = not is_blank(text)
     readable = bool(said or context or attached.notes or notes)
     unreadable = attached.unreadable or as_flag(message.get("is_unsupported")) or not readable
     reply = describe_reply(message.get("reply_to"))
@@ -203,7 +202,7 @@ def _message(item: _Item, message: Mapping[str, Any]) -> Event:
         ),
         needs_text=not readable,
         closed_as=item.closed_as,
-        media=tuple(replace(m, note=m.note + len(context) + len(reply)) for m in attached.media),
+        media=attached.media_after(len(context) + len(reply)),
     )
 
 
@@ -225,7 +224,7 @@ def _postback(item: _Item, postback: Mapping[str, Any]) -> Event:
         return Noted("own_postback" if item.from_us else "no_customer", item.account_id)
     text, cut = _words(postback.get("title"))
     notes = (*describe_referral(postback.get("referral")), *describe_button(postback.get("payload")), *cut)
-    if not text.strip(_BLANK) and not notes:
+    if is_blank(text) and not notes:
         notes = ("[button]",)
     mid = as_id(postback.get("mid")) or _stand_in_mid("pb", item.fields)
     contact = item.contact(item.customer_id)
@@ -233,13 +232,18 @@ def _postback(item: _Item, postback: Mapping[str, Any]) -> Event:
 
 
 def _edit(item: _Item, edit: Mapping[str, Any]) -> Event:
-    """Edits numbered 0 (and such without sender or words) come around a new message and change nothing."""
+    """Those numbered 0, and such without words, come around a new message, or in its place: it has to be read."""
     mid, text = as_id(edit.get("mid")), _words(edit.get("text"))[0]
     number = as_text(edit.get("num_edit", 1)).strip()
     count = int(number) if number.isdecimal() and len(number) < 10 else 1
-    if item.from_us or item.customer_id is None or mid is None or not text or count == 0:
-        return Noted("own_edit" if item.from_us else "ghost_edit", item.account_id)
-    return Edit(item.contact(item.customer_id), mid, item.at_ms, text, count)
+    if item.from_us:
+        return Noted("own_edit", item.account_id)
+    if item.customer_id is not None and mid is not None and text and count:
+        return Edit(item.contact(item.customer_id), mid, item.at_ms, text, count)
+    unread = None
+    if mid is not None and not (text and count) and item.closed_as is None:
+        unread = UnreadMessage(item.entry.channel, item.account_id, mid, item.at_ms, item.customer_id or "")
+    return Noted("ghost_edit", item.account_id, unread=unread)
 
 
 def _is_lead_summary(hop_context: object) -> bool:

@@ -11,37 +11,45 @@ from clients.graph_api import GraphAPI
 from clients.http import make_http_client
 from clients.llm import LLMClient
 from runtime import clock
-from runtime.account_ids import AccountIds, AccountIdStore
+from runtime.account_ids import AccountIdStore
 from runtime.alert_outbox import AlertOutbox
 from runtime.comments import CommentOutbox
 from runtime.conversations import Conversations
 from runtime.health import SystemHealth
+from runtime.inbox import Inbox
+from runtime.known_messages import KnownMessages
+from runtime.looks import Looks
 from runtime.pacing import Pacing
 from runtime.parking import Parking
 from runtime.redis import connect
 from runtime.scripts import Scripts
 from runtime.settings import Account, Settings
 from runtime.spending import Spending
-from worker.account_ids import AccountIdsLearner, has_two_ids
+from runtime.system_incidents import SystemIncidents
+from runtime.unread_messages import UnreadMessages
+from worker.account_ids import AccountIdsLearner
 from worker.agent import Agent
 from worker.alert_words import AlertWords, load_alert_words
 from worker.gate import TurnGate
 from worker.generations import Generations
+from worker.graphs import SEND_SECONDS, Graphs
 from worker.knowledge import load_knowledge
 from worker.media import MediaPorts, MediaReader, find_media_ports
 from worker.model_catalogue import look_at_models
 from worker.private_replies import PrivateReplies
 from worker.prompt_files import PromptSet, load_prompts
 from worker.purse import Prices
+from worker.reading import Reading
+from worker.reconciling import Reconciler
 from worker.telemetry import Telemetry
 from worker.tools import ToolBox, search_tool
+from worker.unread_reader import UnreadReader
 
 if TYPE_CHECKING:
     import httpx
 
     from clients.telegram import TelegramAlerts
 
-SEND_SECONDS = 9.0  # connecting included; a send must end well within a lease
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -69,34 +77,20 @@ class House:
     pacing: Pacing
     words: AlertWords
     media: MediaReader
+    reading: Reading
+    reconciler: Reconciler
     telegram: "TelegramAlerts | None"
     http: "httpx.AsyncClient"
+    graphs: Graphs
     gate: TurnGate
     now_ms: Callable[[], int]
     monotonic: Callable[[], float]
     _agents: Mapping[Manner, Agent]
     _prompts: Mapping[Manner, PromptSet]
-    _graphs: dict[tuple[str, str, float], GraphAPI] = field(default_factory=dict)
-    _user_ids: dict[str, str] = field(default_factory=dict)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def graph(self, account: Account, *, patience_seconds: float = SEND_SECONDS) -> GraphAPI:
-        """One client for an account and a patience, so that its usage is seen as a whole."""
-        key = (account.channel.value, account.id, patience_seconds)
-        if key not in self._graphs:
-            if known := self._user_ids.get(account.id) if has_two_ids(account) else None:
-                account = account.model_copy(update={"user_id": known})
-            self._graphs[key] = GraphAPI(
-                self.http, account=account, env=self.settings.env, timeout_seconds=patience_seconds
-            )
-        return self._graphs[key]
-
-    def learn_account_ids(self, account: Account, ids: AccountIds) -> None:
-        """From now on the account is called by the id that Meta's paths name."""
-        if self._user_ids.get(account.id) != ids.user_id:
-            self._user_ids[account.id] = ids.user_id
-            for key in [key for key in self._graphs if key[:2] == (account.channel.value, account.id)]:
-                del self._graphs[key]
+        return self.graphs.of(account, patience_seconds=patience_seconds)
 
     def agent(self, account: Account) -> Agent:
         return self._agents[manner_of(self.settings, account)]
@@ -178,18 +172,32 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     stack.callback(looking.cancel)
     generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
     stack.callback(asyncio.create_task(generations.run()).cancel)
+    accounts, outbox, pacing = settings.config.accounts, AlertOutbox(scripts), Pacing(scripts)
+    graphs, ids, looks = Graphs(http, env), AccountIdStore(scripts), Looks(scripts)
+    reading = Reading(
+        settings=settings,
+        graph=graphs.of,
+        pacing=pacing,
+        inbox=Inbox(scripts, settings),
+        known=KnownMessages(scripts),
+        ids=ids,
+        now_ms=clock.now_ms,
+    )
     house = House(
         settings=settings,
         conversations=Conversations(scripts, settings),
         parking=Parking(scripts),
-        outbox=AlertOutbox(scripts),
+        outbox=outbox,
         telemetry=Telemetry(scripts),
         health=SystemHealth(scripts, settings),
-        pacing=Pacing(scripts),
+        pacing=pacing,
         words=texts.words,
         media=texts.media.open(http),
+        reading=reading,
+        reconciler=Reconciler(reading, looks, SystemIncidents(scripts, outbox)),
         telegram=telegram,
         http=http,
+        graphs=graphs,
         gate=TurnGate(),
         now_ms=clock.now_ms,
         monotonic=clock.monotonic,
@@ -197,10 +205,10 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         _prompts=texts.prompts,
         _stack=stack,
     )
-    learner = AccountIdsLearner(
-        settings.config.accounts, store=AccountIdStore(scripts), graph=house.graph, learned=house.learn_account_ids
-    )
+    learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
     stack.callback(asyncio.create_task(learner.run()).cancel)
+    stack.callback(asyncio.create_task(looks.meet(accounts, now_ms=clock.now_ms)).cancel)
+    stack.callback(asyncio.create_task(UnreadReader(UnreadMessages(scripts), reading).run()).cancel)
     if settings.config.comments.keywords:
         replies = PrivateReplies(
             CommentOutbox(scripts),

@@ -59,6 +59,15 @@ def alert(alert_id: str) -> str:
         return "released"
 
 
+@app.task(name=queue.RECONCILE)
+def reconcile() -> str:
+    """One look for messages that no webhook has brought."""
+    try:
+        return process.run(lambda house: house.reconciler.reconcile())
+    except concurrent.futures.CancelledError:
+        return "released"
+
+
 @worker_init.connect
 def _start(**_: Any) -> None:
     """Before the first task: everything that can be wrong with texts and settings stops the process here."""

@@ -24,6 +24,7 @@ from worker.delivering import Delivery
 from worker.house import House
 from worker.incidents import incident, window_closing
 from worker.lease_keeper import keep_lease
+from worker.looking_back import look_back
 from worker.typing_indicator import typing
 
 log = get_logger(__name__)
@@ -57,6 +58,10 @@ class Turn:
         for restart in range(MAX_RESTARTS + 1):
             if waits := await self._must_not_answer_now(conversation, account):
                 return waits
+            looks_back = restart == 0 and self._house.settings.shift_of(account).look_back
+            if looks_back and await look_back(self._house.reading, conversation, account):
+                seen = await self._lease.reread()  # the lease is lost, if a human's words were among them
+                conversation = seen if seen.messages else conversation
             words, meta, beside = await self._words(conversation, account)
             reply = arrange(
                 words,

@@ -3,10 +3,14 @@
 -- ARGV: quiet, cap, flood_cap, people (JSON: account -> [takeover_ms, auto_reply_ms], "" for all others), then eleven
 -- values an event:
 --   op, cid, channel, account, customer, key, at (Meta's time), p1, p2, p3, payload
---   m  a customer's message   p1 = reason when no answer is due, p2 = key of its deletion, payload = JSON
+--   m  a customer's message   p1 = reason when no answer is due, p2 = key of its deletion, p3 = on what occasion it was
+--                             read back ('' when Meta sent it), payload = JSON
 --   e  an echo                p1 = hash of its text, or "@" and its kind where it is a bare attachment, p2 = '1' when our app sent it, p3 = "plan:part" of its metadata,
 --                             payload = the history line to keep when it is foreign
---   x  an edit                p1 = key of the original, payload = JSON string of the new text
+--   l  an echo read back      as e: it comes late, and counts from when it was written
+--   x  an edit                p1 = key of the original, p2 = its number, payload = JSON string of the new text
+--   g  a message to be read   key = that of the message, cid = '' when Meta does not tell whose it is, p1 = kind,
+--                             p2, p3 = id and alert for when there is no room, payload = what a worker needs for it
 --   d  a deletion             p1 = key of the original
 --   a  an action              p1 = kind; it opens the messaging window
 --   t  control of the thread  p1 = kind, p2 = '1' when it is ours now
@@ -64,6 +68,35 @@ local function latest(cid, field, when)
   end
 end
 
+local function edited(payload, number, new_text)
+  local body = cjson.decode(payload)
+  if (body['edits'] or 0) > number then return payload end -- a later one has come before it
+  body['text'] = cjson.decode('[' .. new_text .. ']')[1]
+  body['edits'] = number
+  return cjson.encode(body)
+end
+
+-- An edit may overtake its message: it is kept for a while, and makes the message what it is now.
+local MOST_EARLY_EDITS = 50
+
+local function keep_early_edit(cid, key, number, new_text)
+  local edits = at(cid, 'edits')
+  local known = redis.call('HGET', edits, key)
+  if known and tonumber(string.match(known, '^%d+')) > number then return end
+  if not known and redis.call('HLEN', edits) >= MOST_EARLY_EDITS then return end
+  redis.call('HSET', edits, key, number .. ' ' .. new_text)
+  redis.call('PEXPIRE', edits, SEEN_HORIZON, 'NX')
+end
+
+local function with_early_edit(cid, key, payload)
+  local early = redis.call('HGET', at(cid, 'edits'), key)
+  if not early then return payload end
+  redis.call('HDEL', at(cid, 'edits'), key)
+  note(cid, key, 'edited')
+  local number, new_text = string.match(early, '^(%d+) (.*)$')
+  return edited(payload, tonumber(number), new_text)
+end
+
 local function message(cid, account, key, when, reason, deletion_key, payload, reopened)
   local seq = redis.call('HINCRBY', at(cid), 'seq', 1)
   if reopened then
@@ -88,6 +121,7 @@ local function message(cid, account, key, when, reason, deletion_key, payload, r
     return
   end
   redis.call('HINCRBY', at(cid), 'rev', 1)
+  payload = with_early_edit(cid, key, payload)
   redis.call('RPUSH', at(cid, 'inbox'), seq .. ' ' .. text(NOW) .. ' ' .. key .. ' ' .. payload)
   local c = redis.call('HMGET', at(cid), 'state', 'first', 'takeover_until')
   if c[1] == 'gathering' then
@@ -235,6 +269,55 @@ local function echo(cid, account, key, when, p1, p2, p3, line)
   end
 end
 
+-- The open messages that these words are younger than have been answered by them, had a webhook told of it in time.
+local function answered_before(cid, account, when)
+  local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
+  -- The hold's reason stays with a lease: such a turn has begun because the waiting for people was over.
+  if not DEFERRALS[c[2]] or (c[1] ~= 'held' and c[1] ~= 'leased') then return end
+  for i = 0, parts_of(cid) - 1 do
+    local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
+    if state == 'sending' or state == 'sent' or state == 'unknown' then return end
+  end
+  local older = {}
+  for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do
+    local _, _, key = head(entry)
+    if cjson.decode(string.match(entry, '^%d+ %d+ %S+ (.*)$'))['at'] <= when then
+      older[key] = true
+      keep_words(cid, entry)
+    end
+  end
+  local gone, left = filter_inbox(cid, function(key) return not older[key] end)
+  if #gone == 0 then return end
+  for _, key in ipairs(gone) do close(cid, account, key, 'silenced', 'human_answered') end
+  redis.call('HINCRBY', at(cid), 'rev', 1)
+  forget_plan(cid)
+  if left == 0 then rest(cid) elseif c[1] == 'leased' then hold(cid, NOW, c[2]) end
+end
+
+-- An echo whose webhook never came: what it would have done then it does now, and people keep the conversation for as
+-- long after their words, not after the moment when we have read them.
+local function late_echo(cid, account, key, when, p1, p2, p3, line)
+  if is_ours(cid, key, p1, p2, p3) then
+    own = own + 1
+    event('own_echo')
+    return
+  end
+  foreign = foreign + 1
+  event('foreign_echo')
+  remember_doubt(cid, key, line)
+  note(cid, key, 'human_wrote', 'read back')
+  answered_before(cid, account, tonumber(when))
+  local before = tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0')
+  local takeover = tonumber(when) + people_of(account)
+  if takeover > math.max(before, NOW) then
+    defer(cid, account, key)
+    redis.call('HSET', at(cid), 'takeover_until', text(takeover))
+    local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
+    if c[1] == 'held' and c[2] == 'human' then hold(cid, takeover, 'human') end
+  end
+  keep_line(cid, line)
+end
+
 local function control(cid, account, key, kind, ours)
   event(kind .. '_thread_control')
   if ours ~= '1' then
@@ -256,13 +339,15 @@ local function find(cid, key)
   end
 end
 
-local function edit(cid, original, new_text)
+local function edit(cid, original, number, new_text)
   event('edit')
   local index, entry, seq, recv = find(cid, original)
-  if not index then return end
-  local body = cjson.decode(string.match(entry, '^%d+ %d+ %S+ (.*)$'))
-  body['text'] = cjson.decode('[' .. new_text .. ']')[1]
-  redis.call('LSET', at(cid, 'inbox'), index, seq .. ' ' .. text(recv) .. ' ' .. original .. ' ' .. cjson.encode(body))
+  if not index then
+    if not redis.call('ZSCORE', at(cid, 'seen'), original) then keep_early_edit(cid, original, number, new_text) end
+    return
+  end
+  local body = edited(string.match(entry, '^%d+ %d+ %S+ (.*)$'), number, new_text)
+  redis.call('LSET', at(cid, 'inbox'), index, seq .. ' ' .. text(recv) .. ' ' .. original .. ' ' .. body)
   redis.call('HINCRBY', at(cid), 'rev', 1)
   note(cid, original, 'edited')
 end
@@ -303,6 +388,31 @@ local function enforce(channel, account, key, action, longest, alert)
   if alert ~= '' then raise_alert('', 'account:' .. channel .. ':' .. account .. ':policy_' .. action, alert) end
 end
 
+-- Meta sometimes tells of a new message only that it is there. The message itself may be on its way all the same, so
+-- that it is read only after a moment.
+local UNREAD_GRACE, MOST_UNREAD = 2000, 1000
+local some_unread -- whether any is noted: looked up once, when the first message needs it
+
+local function note_unread(cid, key, kind, alert_id, alert, record)
+  event(kind)
+  if cid ~= '' and redis.call('ZSCORE', at(cid, 'seen'), key) then return end
+  if redis.call('HSETNX', 'ns:unread', key, record) == 0 then return end
+  some_unread = true
+  redis.call('ZADD', 'ns:unread:due', NOW + UNREAD_GRACE, key)
+  if redis.call('ZCARD', 'ns:unread:due') > MOST_UNREAD then
+    -- The one that has been tried most often, in vain, goes first.
+    local gone = redis.call('ZPOPMAX', 'ns:unread:due')[1]
+    redis.call('HDEL', 'ns:unread', gone)
+    event('unread_dropped')
+    raise_alert('', alert_id, alert)
+  end
+end
+
+local function need_not_read(key)
+  if some_unread == nil then some_unread = redis.call('EXISTS', 'ns:unread') == 1 end
+  if some_unread and redis.call('HDEL', 'ns:unread', key) == 1 then redis.call('ZREM', 'ns:unread:due', key) end
+end
+
 for i = 5, #ARGV, 11 do
   local op, cid, channel, account_id, customer, key = unpack(ARGV, i, i + 5)
   local when, p1, p2, p3, payload = unpack(ARGV, i + 6, i + 10)
@@ -310,6 +420,8 @@ for i = 5, #ARGV, 11 do
   if op == 'n' then
     event(p1)
     if payload ~= '' and told_first_time(p2) then raise_alert('', p2, payload) end
+  elseif op == 'g' then
+    note_unread(cid, key, p1, p2, p3, payload)
   elseif op == 'p' then
     enforce(channel, account_id, key, p1, p2, payload)
   elseif op == 'a' then
@@ -317,14 +429,18 @@ for i = 5, #ARGV, 11 do
     if redis.call('EXISTS', at(cid)) == 1 then latest(cid, 'acted_at', when) end
   else
     local copy = 'standby ' .. key
-    local reopened = op == 'm' and p1 ~= 'standby' and redis.call('ZREM', at(cid, 'seen'), copy) == 1
+    local found = op == 'm' and p3 or ''
+    if op == 'm' and found == '' then need_not_read(key) end
+    local reopened = op == 'm' and p1 ~= 'standby' and found == '' and redis.call('ZREM', at(cid, 'seen'), copy) == 1
     if reopened or first_time(cid, key) then
       introduce(cid, channel, account_id, customer)
       if op == 'm' then
         if p1 == 'standby' then remember(cid, 'seen', copy, SEEN_HORIZON, 5000) end
         message(cid, account, key, when, p1, p2, payload, reopened)
+        if found ~= '' then event('found_by_' .. found) end
       elseif op == 'e' then echo(cid, account, key, when, p1, p2, p3, payload)
-      elseif op == 'x' then edit(cid, p1, payload)
+      elseif op == 'l' then late_echo(cid, account, key, when, p1, p2, p3, payload)
+      elseif op == 'x' then edit(cid, p1, tonumber(p2), payload)
       elseif op == 'd' then delete(cid, account, p1)
       elseif op == 't' then control(cid, account, key, p1, p2)
       end

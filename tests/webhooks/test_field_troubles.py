@@ -24,6 +24,9 @@ SCALING = "tests/end_to_end/test_scaling.py::"
 PHONE = "tests/end_to_end/test_takeover.py::"
 GRAPH = "tests/clients/test_graph_api.py::"
 ERRORS = "tests/clients/test_graph_errors.py::"
+BACK = "tests/end_to_end/test_reading_back.py::"
+LATE = "tests/runtime/test_late_events.py::"
+RECONCILED = "tests/worker/test_reconciling.py::"
 HERE = "tests/webhooks/test_field_troubles.py::"
 
 TALKED_TO = (Answered,)
@@ -90,7 +93,13 @@ TROUBLES: dict[int, Trouble] = {
     12: Trouble(
         "one channel without a check for known mids", tests=(OUTCOMES + "test_a_mid_is_known_again_on_either_channel",)
     ),
-    13: Trouble("echoes of words typed in the app stopped coming", people="no webhook tells of them"),
+    13: Trouble(
+        "echoes of words typed in the app stopped coming",
+        tests=(
+            BACK + "test_a_manager_whose_echo_never_comes_is_not_talked_over",
+            LATE + "test_late_words_close_what_waited_for_people_and_leave_what_came_after",
+        ),
+    ),
     14: Trouble(
         "a manager's words shown as the bot's",
         tests=(OUTCOMES + "test_a_payload_comes_to_its_end",),
@@ -115,9 +124,19 @@ TROUBLES: dict[int, Trouble] = {
         ends=TALKED_TO,
         tests=(TRANSLATE + "test_the_account_side_of_the_item_comes_before_the_entry",),
     ),
-    20: Trouble("events of some customers never come", people="access levels and toggles in Meta's dashboard"),
+    20: Trouble(
+        "events of some customers never come",
+        tests=(
+            BACK + "test_a_message_whose_webhook_was_lost_is_answered_once",
+            BACK + "test_many_lost_ones_are_an_incident",
+            BACK + "test_what_came_before_the_installation_is_left_alone",
+        ),
+    ),
     21: Trouble("no events at all in development mode", people="the app has to be published in Meta's dashboard"),
-    22: Trouble("nothing after a message request until the next message", people="Meta sends nothing before that"),
+    22: Trouble(
+        "nothing after a message request until the next message",
+        tests=(RECONCILED + "test_every_now_and_then_a_look_goes_all_the_way",),
+    ),
     23: Trouble("a story reply without its story", payloads=("I11", "F65"), ends=TALKED_TO),
     24: Trouble(
         "a story mention does not open the window",
@@ -135,7 +154,12 @@ TROUBLES: dict[int, Trouble] = {
     27: Trouble(
         "an edit numbered 0 around a new message",
         payloads=("I21", "F39"),
-        tests=(TRANSLATE + "test_an_edit_that_changes_nothing_is_a_ghost",),
+        tests=(
+            TRANSLATE + "test_an_edit_that_changes_nothing_is_a_ghost",
+            TRANSLATE + "test_a_ghost_is_to_be_read",
+            BACK + "test_a_message_that_only_a_ghost_edit_tells_of_is_answered",
+            BACK + "test_with_its_webhook_beside_it_is_answered_once_and_not_read_in_vain",
+        ),
     ),
     28: Trouble(
         "signatures that fail for accents only",

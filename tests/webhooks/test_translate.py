@@ -19,6 +19,7 @@ from bot.messages import (
     Noted,
     PolicyEnforcement,
     ThreadControl,
+    UnreadMessage,
 )
 from bot.outcome import SilenceReason
 from runtime.settings import Account
@@ -421,6 +422,38 @@ def test_a_quick_reply_without_text_takes_its_title() -> None:
 )
 def test_an_edit_that_changes_nothing_is_a_ghost(edit: dict[str, object]) -> None:
     assert event(instagram(item(message_edit=edit))) == Noted("ghost_edit", INSTAGRAM)
+
+
+@pytest.mark.parametrize(
+    ("fields", "customer_id"),
+    [
+        (item(message_edit={"mid": "a", "num_edit": 0}), IGSID),
+        (item(message_edit={"mid": "a", "num_edit": 0, "text": "x"}), IGSID),
+        (item(message_edit={"mid": "a", "num_edit": 1}), IGSID),
+        ({"timestamp": 1790000000500, "message_edit": {"mid": "a", "num_edit": 0}}, ""),
+    ],
+)
+def test_a_ghost_is_to_be_read(fields: dict[str, object], customer_id: str) -> None:
+    found = event(instagram(fields))
+
+    assert isinstance(found, Noted)
+    assert found.unread == UnreadMessage(Channel.INSTAGRAM, INSTAGRAM, "a", 1790000000500, customer_id)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        instagram(item(message_edit={"num_edit": 0})),
+        instagram({"timestamp": 1790000000500, "message_edit": {"mid": "a", "num_edit": 1, "text": "x"}}),
+        instagram(standby=[item(message_edit={"mid": "a", "num_edit": 0})]),
+        instagram({**item(message_edit={"mid": "a", "num_edit": 0}), "sender": {"id": INSTAGRAM}}),
+    ],
+)
+def test_what_names_no_new_message_of_ours_is_not_read(payload: dict[str, object]) -> None:
+    found = event(payload)
+
+    assert isinstance(found, Noted)
+    assert found.unread is None
 
 
 @pytest.mark.parametrize(("num_edit", "number"), [(3, 3), ("3", 3), ("<NUM_EDIT>", 1), (None, 1)])

@@ -1,0 +1,167 @@
+"""A message that Meta has told of without its words is read, stored once, or given up aloud."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from bot.messages import Noted, UnreadMessage
+from clients.http import make_http_client
+from runtime.clock import now_ms
+from runtime.embedded import EmbeddedValkey
+from runtime.parking import Parking
+from runtime.redis import connect
+from runtime.scripts import Scripts
+from sandbox.meta import MetaSandbox
+from sandbox.server import SandboxServer
+from tests.worker.reading_bench import INSTAGRAM, LOGIN, MINUTE, ReadingBench
+
+pytestmark = pytest.mark.anyio
+
+CUSTOMER = "9001000000000123"
+
+
+@pytest.fixture(scope="module")
+def valkey() -> Iterator[EmbeddedValkey]:
+    with EmbeddedValkey() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[MetaSandbox, str]]:
+    meta = MetaSandbox([INSTAGRAM])
+    with SandboxServer(meta.app) as server:
+        yield meta, server.url
+
+
+@pytest.fixture
+async def bench(valkey: EmbeddedValkey, served: tuple[MetaSandbox, str]) -> AsyncIterator[ReadingBench]:
+    meta, url = served
+    meta.reset()
+    meta.accounts = [INSTAGRAM]
+    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
+    await client.flushall()
+    async with make_http_client() as http:
+        yield ReadingBench(meta, url, http, Scripts(client))
+    await client.aclose()
+    assert meta.faults_left() == 0
+
+
+async def told(bench: ReadingBench, mid: str, *, at_ms: int | None = None) -> None:
+    """Meta's sign comes, and the message has had the time to come by itself."""
+    account = bench.account
+    unread = UnreadMessage(account.channel, account.id, mid, at_ms or now_ms())
+    await bench.inbox.receive([Noted("ghost_edit", account.id, unread=unread)])
+    await make_due(bench)
+
+
+async def make_due(bench: ReadingBench) -> None:
+    for key in await bench.scripts.command("HKEYS", "ns:unread"):
+        await bench.scripts.command("ZADD", "ns:unread:due", "XX", 1, key)
+
+
+@pytest.mark.parametrize("account", [INSTAGRAM, LOGIN])
+async def test_a_customers_message_is_stored_and_open(bench: ReadingBench, account: object) -> None:
+    bench.account = account  # type: ignore[assignment]
+    bench.meta.accounts = [bench.account]
+    bench.lose(CUSTOMER, "Есть синяя?", mid="a")
+    await told(bench, "a")
+
+    assert await bench.reader().read_due() == ["read"]
+
+    assert await bench.sums() == {"received": 1, "open": 1}
+    assert await bench.counted("found_by_ghost_edit") == 1
+    assert await bench.scripts.command("EXISTS", "ns:unread", "ns:unread:due") == 0
+
+
+async def test_one_whose_worker_died_before_it_could_forget_it_is_stored_once(bench: ReadingBench) -> None:
+    bench.lose(CUSTOMER, "Привет", mid="a")
+    await told(bench, "a")
+    [taken] = await bench.outbox.take(1)
+    message = await bench.reading.of(bench.account).message("a", now_ms=now_ms())
+    assert message is not None
+    contact = message.contact(bench.account.channel, bench.account.id, {bench.account.id})
+    assert contact is not None
+    await bench.reading.receive([message.event(contact, now_ms=now_ms(), found="ghost_edit")])
+    await make_due(bench)  # the lease of `taken` is over
+
+    assert await bench.reader().read_due() == ["known"]
+
+    assert taken.mid == "a"
+    assert await bench.sums() == {"received": 1, "open": 1}
+
+
+async def test_one_that_cannot_be_read_yet_is_tried_again(bench: ReadingBench) -> None:
+    await told(bench, "a")
+    reader = bench.reader(5.0)
+    assert await reader.read_due() == ["again"]
+    assert await reader.read_due() == []  # it waits
+
+    bench.lose(CUSTOMER, "Привет", mid="a")
+    await make_due(bench)
+
+    assert await reader.read_due() == ["read"]
+    assert await bench.sums() == {"received": 1, "open": 1}
+
+
+async def test_one_that_stays_unreadable_is_told_to_the_managers_once(bench: ReadingBench) -> None:
+    for mid in ("a", "b"):
+        await told(bench, mid)
+        assert await bench.reader(5.0).read_due() == ["again"]
+        await make_due(bench)
+        assert await bench.reader(5.0).read_due() == ["unreadable"]
+
+    assert await bench.scripts.command("HKEYS", "ns:alerts") == [f"unread:instagram:{INSTAGRAM.id}"]
+    assert await bench.scripts.command("EXISTS", "ns:unread", "ns:unread:due") == 0
+    assert await bench.counted("unread_unreadable") == 2
+
+
+@pytest.mark.parametrize(("reason", "reads"), [("throttled", 0), ("token", 0), ("policy_block", 1)])
+async def test_an_account_that_rests_is_read_unless_reading_would_fail_or_prolong_it(
+    bench: ReadingBench, reason: str, reads: int
+) -> None:
+    bench.lose(CUSTOMER, "Привет", mid="a")
+    await Parking(bench.scripts).park(bench.account, reason, 300)
+    await told(bench, "a")
+
+    assert await bench.reader().read_due() == (["read"] if reads else ["again"])
+
+    assert bench.meta.served["reads"] == reads
+
+
+async def test_waiting_for_an_account_is_no_failure(bench: ReadingBench) -> None:
+    await told(bench, "a")
+    await Parking(bench.scripts).park(bench.account, "throttled", 300)
+    await bench.reader().read_due()
+    await make_due(bench)
+
+    [taken] = await bench.outbox.take(1)
+
+    assert taken.failures == 0
+
+
+async def test_a_sign_at_an_old_message_is_no_new_message(bench: ReadingBench) -> None:
+    bench.lose(CUSTOMER, "Вчера", minutes_ago=90, mid="a")
+    await told(bench, "a")
+
+    assert await bench.reader().read_due() == ["old"]
+
+    assert await bench.sums() == {}
+
+
+async def test_after_a_day_nobody_waits_any_more(bench: ReadingBench) -> None:
+    await told(bench, "a", at_ms=now_ms() - 23 * 60 * MINUTE - 1000)
+    await Parking(bench.scripts).park(bench.account, "throttled", 300)
+
+    assert await bench.reader().read_due() == ["unreadable"]
+
+
+async def test_reads_keep_to_the_accounts_line(bench: ReadingBench) -> None:
+    for mid in "abcdefgh":
+        bench.lose(CUSTOMER, "Привет", mid=mid)
+        await told(bench, mid)
+
+    words = await bench.reader().read_due()
+
+    assert sorted(words) == ["again"] * (8 - words.count("read")) + ["read"] * words.count("read")
+    assert 3 <= words.count("read") <= 5  # two a second, and who would wait for more than two seconds comes later
+    assert bench.meta.throttled == []

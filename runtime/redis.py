@@ -6,7 +6,7 @@ non-idempotent command twice; so nothing here is retried silently, and every wai
 
 import asyncio
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import redis.asyncio as aioredis
 from redis.asyncio.retry import Retry
@@ -29,6 +29,7 @@ from redis.exceptions import (
 
 from bot.errors import NightshiftError, Transient
 from runtime.sentinel_url import SentinelAddress, parse_sentinel_url
+from runtime.wire import Wire
 
 
 class StoreUnavailable(Transient):
@@ -65,6 +66,18 @@ def store_error(exc: BaseException) -> NightshiftError:
     return StoreBroken(f"{type(exc).__name__}: {text[:200]}")
 
 
+class Store(aioredis.Redis):
+    """redis-py's client, and beside its pool one connection that all scripts share."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.wire = Wire(self.connection_pool, self.connection_pool.connection_kwargs["socket_timeout"])
+
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        await self.wire.aclose()
+        await super().aclose(close_connection_pool)
+
+
 def connect(
     url: str,
     *,
@@ -72,7 +85,7 @@ def connect(
     timeout_seconds: float,
     pool_wait_seconds: float | None = None,
     client_name: str = "nightshift",
-) -> aioredis.Redis:
+) -> Store:
     """One client for one event loop. `redis://`, `rediss://`, `unix://` and `sentinel://host:port,host:port/MASTER/db`."""
     options: dict[str, Any] = {
         "decode_responses": True,
@@ -91,7 +104,7 @@ def connect(
         **options,
     )
     pool.connection_class = _mended(pool.connection_class)  # type: ignore[arg-type]  # a class is hashable
-    return aioredis.Redis.from_pool(pool)  # closing the client closes the pool, too
+    return cast("Store", Store.from_pool(pool))  # closing the client closes the pool, too
 
 
 @cache
@@ -125,13 +138,14 @@ def _mended(plain: Any) -> Any:
 _PACKER: Any = HiredisRespSerializer()
 
 
-def _sentinel_client(address: SentinelAddress, max_connections: int, options: dict[str, Any]) -> aioredis.Redis:
+def _sentinel_client(address: SentinelAddress, max_connections: int, options: dict[str, Any]) -> Store:
     limits = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout")}
     sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
         address.nodes, sentinel_kwargs=limits, **limits
     )
-    client: aioredis.Redis = sentinel.master_for(
+    client: Store = sentinel.master_for(
         address.master,
+        redis_class=Store,
         max_connections=8 * max_connections,  # this pool refuses where the other one waits
         db=address.database,
         username=address.username or None,
@@ -143,4 +157,4 @@ def _sentinel_client(address: SentinelAddress, max_connections: int, options: di
     return client
 
 
-__all__ = ["RedisError", "StoreBroken", "StoreUnavailable", "connect", "store_error"]
+__all__ = ["RedisError", "Store", "StoreBroken", "StoreUnavailable", "connect", "store_error"]

@@ -37,7 +37,7 @@ class Schedule:
         stays on its way from one wait to the next.
         """
         if self._woken is None:
-            self._woken = asyncio.create_task(self._scripts.command("BLPOP", "ns:wake", WAKE_CALL_SECONDS))
+            self._woken = asyncio.create_task(self._scripts.blocking_command("BLPOP", "ns:wake", WAKE_CALL_SECONDS))
             self._woken.add_done_callback(_take_note)  # whoever waits next is told, if anybody does
         await asyncio.wait({self._woken}, timeout=seconds)
         if self._woken.done():

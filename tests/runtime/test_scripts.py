@@ -12,7 +12,7 @@ async def test_a_cancellation_is_never_swallowed(scripts: Scripts, kind: str) ->
     async def ask_for_ever() -> None:
         while True:
             if kind == "script":
-                await scripts.run("parked", "nothing")
+                await scripts.run("sums", 0)
             else:
                 await scripts.command("GET", "nothing")
             await asyncio.sleep(60)

@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bot.conversation import HistoryLine
 from bot.ladder import Rung, default_ladder
 from bot.notebook import read_notebook, write_notebook
 from runtime.embedded import EmbeddedValkey
-from runtime.redis import connect
+from runtime.redis import Store, connect
 from runtime.scripts import Scripts
 from runtime.spending import Spending
 from sandbox.chat_answers import Answer, ChatRequest, tool_call
@@ -315,7 +314,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedValkey]
 
 @pytest.fixture
 async def redis(valkey: EmbeddedValkey) -> Any:
-    client: Redis = connect(valkey.url, max_connections=4, timeout_seconds=5)
+    client: Store = connect(valkey.url, max_connections=4, timeout_seconds=5)
     await client.flushall()
     yield client
     await client.aclose()
@@ -353,7 +352,7 @@ async def test_a_reply_that_is_there_is_given_whatever_it_cost(bench: Bench) -> 
     assert thought.reply is not None
 
 
-async def test_a_day_that_has_cost_too_much_asks_no_model(bench: Bench, redis: Redis) -> None:
+async def test_a_day_that_has_cost_too_much_asks_no_model(bench: Bench, redis: Store) -> None:
     spending = Spending(Scripts(redis))
     bench.model.play_for_good(costing(0.6, good()))
     first = await bench.think(max_cost_per_day=1, spending=spending)

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bot.conversation import PlanMeta
 from runtime.clock import now_ms, utc_day
 from runtime.embedded import EmbeddedValkey
-from runtime.redis import connect
+from runtime.redis import Store, connect
 from runtime.scripts import Scripts
 from runtime.telemetry_records import GENERATIONS as WAITING
 from runtime.telemetry_records import (
@@ -45,8 +44,8 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedValkey]
 
 
 @pytest.fixture
-async def redis(valkey: EmbeddedValkey) -> AsyncIterator[Redis]:
-    client: Redis = connect(valkey.url, max_connections=4, timeout_seconds=5)
+async def redis(valkey: EmbeddedValkey) -> AsyncIterator[Store]:
+    client: Store = connect(valkey.url, max_connections=4, timeout_seconds=5)
     await client.flushall()
     yield client
     await client.aclose()
@@ -78,7 +77,7 @@ async def play_a_day(bench: Bench, telemetry: Telemetry) -> list[str]:
     return records
 
 
-async def test_a_record_says_what_became_of_the_turn(bench: Bench, redis: Redis) -> None:
+async def test_a_record_says_what_became_of_the_turn(bench: Bench, redis: Store) -> None:
     telemetry, scripts = Telemetry(Scripts(redis)), Scripts(redis)
     records = await play_a_day(bench, telemetry)
 
@@ -102,7 +101,7 @@ async def test_a_record_says_what_became_of_the_turn(bench: Bench, redis: Redis)
     assert failed.record["keywords"] == []
 
 
-async def test_no_words_of_anybody_are_in_the_records(bench: Bench, redis: Redis) -> None:
+async def test_no_words_of_anybody_are_in_the_records(bench: Bench, redis: Store) -> None:
     await play_a_day(bench, Telemetry(Scripts(redis)))
 
     everything = str(await redis.xrange("ns:telemetry"))
@@ -111,7 +110,7 @@ async def test_no_words_of_anybody_are_in_the_records(bench: Bench, redis: Redis
     assert "Thinking about" not in everything
 
 
-async def test_the_thoughts_of_failures_are_kept_for_a_week_and_no_others(bench: Bench, redis: Redis) -> None:
+async def test_the_thoughts_of_failures_are_kept_for_a_week_and_no_others(bench: Bench, redis: Store) -> None:
     scripts = Scripts(redis)
     records = await play_a_day(bench, Telemetry(scripts))
 
@@ -125,7 +124,7 @@ async def test_the_thoughts_of_failures_are_kept_for_a_week_and_no_others(bench:
     assert 6 * 86_400 < ttl <= 7 * 86_400
 
 
-async def test_the_counters_of_the_day_and_for_prometheus(bench: Bench, redis: Redis) -> None:
+async def test_the_counters_of_the_day_and_for_prometheus(bench: Bench, redis: Store) -> None:
     await play_a_day(bench, Telemetry(Scripts(redis)))
 
     day = await redis.hgetall(f"ns:tel:{utc_day(now_ms())}")
@@ -154,7 +153,7 @@ async def test_an_outage_loses_a_figure_and_nothing_else(bench: Bench) -> None:
     assert record == ""
 
 
-async def test_a_trimmed_stream_says_so(bench: Bench, redis: Redis) -> None:
+async def test_a_trimmed_stream_says_so(bench: Bench, redis: Store) -> None:
     scripts = Scripts(redis)
     await play_a_day(bench, Telemetry(scripts))
     await redis.xtrim("ns:telemetry", maxlen=3, approximate=False)
@@ -179,7 +178,7 @@ def nightshift(valkey: EmbeddedValkey, folder: Path, *arguments: str) -> "subpro
 
 
 async def test_the_report_gives_the_numbers_that_were_played(
-    bench: Bench, redis: Redis, valkey: EmbeddedValkey, tmp_path: Path
+    bench: Bench, redis: Store, valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     records = await play_a_day(bench, Telemetry(Scripts(redis)))
 
@@ -204,7 +203,7 @@ async def test_the_report_gives_the_numbers_that_were_played(
 
 
 async def test_the_report_is_readable_in_a_terminal(
-    bench: Bench, redis: Redis, valkey: EmbeddedValkey, tmp_path: Path
+    bench: Bench, redis: Store, valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     records = await play_a_day(bench, Telemetry(Scripts(redis)))
 
@@ -227,14 +226,14 @@ async def test_the_report_is_readable_in_a_terminal(
     ],
 )
 async def test_exit_codes(
-    redis: Redis, valkey: EmbeddedValkey, tmp_path: Path, arguments: tuple[str, ...], code: int
+    redis: Store, valkey: EmbeddedValkey, tmp_path: Path, arguments: tuple[str, ...], code: int
 ) -> None:
     assert await redis.ping()
 
     assert nightshift(valkey, tmp_path, *arguments).returncode == code
 
 
-async def test_a_record_of_a_failed_call_keeps_its_fault(bench: Bench, redis: Redis) -> None:
+async def test_a_record_of_a_failed_call_keeps_its_fault(bench: Bench, redis: Store) -> None:
     bench.model.script([FAULTS["500"]])
     bench.model.play_for_good(good())
     scripts = Scripts(redis)
@@ -249,7 +248,7 @@ async def test_a_record_of_a_failed_call_keeps_its_fault(bench: Bench, redis: Re
 
 
 async def test_the_providers_own_record_of_a_stub_is_attached_later(
-    bench: Bench, redis: Redis, valkey: EmbeddedValkey, tmp_path: Path
+    bench: Bench, redis: Store, valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     scripts = Scripts(redis)
     bench.model.play_for_good(FAULTS["reasoning_lock"])
@@ -266,7 +265,7 @@ async def test_the_providers_own_record_of_a_stub_is_attached_later(
     assert shown.stdout.count("the provider's own record") == 4
 
 
-async def test_a_generation_that_nobody_knows_is_asked_for_three_times(bench: Bench, redis: Redis) -> None:
+async def test_a_generation_that_nobody_knows_is_asked_for_three_times(bench: Bench, redis: Store) -> None:
     scripts = Scripts(redis)
     await ask_later(scripts, "c0ffee", "1-1", ["gen-unknown", "with blanks"])
     generations = Generations(scripts, bench.http, base_url=bench.url, api_key="sk-invented")
@@ -277,7 +276,7 @@ async def test_a_generation_that_nobody_knows_is_asked_for_three_times(bench: Be
         assert await redis.zcard(WAITING) == left
 
 
-async def test_a_good_turn_asks_for_no_generation(bench: Bench, redis: Redis) -> None:
+async def test_a_good_turn_asks_for_no_generation(bench: Bench, redis: Store) -> None:
     bench.model.play_for_good(good())
 
     await store(Telemetry(Scripts(redis)), await bench.think())
@@ -285,12 +284,12 @@ async def test_a_good_turn_asks_for_no_generation(bench: Bench, redis: Redis) ->
     assert await redis.zcard(WAITING) == 0
 
 
-async def make_due(redis: Redis) -> None:
+async def make_due(redis: Store) -> None:
     for member in await Scripts(redis).command("ZRANGE", WAITING, 0, -1):
         await Scripts(redis).command("ZADD", WAITING, 0, member)
 
 
-async def test_erasing_a_conversation_leaves_nothing_of_it_and_everything_of_others(bench: Bench, redis: Redis) -> None:
+async def test_erasing_a_conversation_leaves_nothing_of_it_and_everything_of_others(bench: Bench, redis: Store) -> None:
     scripts = Scripts(redis)
     await play_a_day(bench, Telemetry(scripts))
     bench.model.reset()

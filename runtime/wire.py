@@ -1,0 +1,156 @@
+"""One connection for many callers: their calls go out as they come, and the answers come back in the same order.
+
+A pool lends each caller a connection for one answer; with redis-py's asynchronous client that is four times the CPU of
+a call here, and a turn makes a dozen of them. It also drops the connection of a caller that is cancelled, where here
+that caller is just not waited for. Making the connection (address, TLS, password, Sentinel) stays redis-py's business.
+"""
+
+import asyncio
+from collections import deque
+from typing import Any
+
+import hiredis
+from redis.asyncio import ConnectionPool
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import InvalidResponse, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from runtime.cancelling import cancel_and_wait
+
+# A server that says so is no primary any more: the address has to be asked for again.
+_DEMOTED = ("READONLY", "MASTERDOWN")
+_NOTHING = object()
+
+
+class Wire:
+    """Belongs to one event loop. Blocking commands are not for it: everybody else would wait behind them."""
+
+    def __init__(self, pool: ConnectionPool, timeout_seconds: float) -> None:
+        self._pool = pool
+        self._timeout = timeout_seconds
+        self._line: _Line | None = None
+        self._connecting: asyncio.Task[_Line] | None = None
+
+    async def call(self, *words: str | bytes | float) -> Any:
+        """The server's answer. Raises redis-py's errors; after one of the connection nobody knows what was done."""
+        line = self._line
+        if line is None or line.is_closing:
+            line = await self._connected()
+        return await line.send(hiredis.pack_command(words))  # type: ignore[arg-type]  # its stub wants ints as well
+
+    async def aclose(self) -> None:
+        if self._connecting is not None:
+            await cancel_and_wait(self._connecting)
+        if self._line is not None:
+            await self._line.aclose()
+
+    async def _connected(self) -> "_Line":
+        """All who come meanwhile share one try, and its failure: against a dead server nobody stands in a queue."""
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.create_task(self._connect())
+            self._connecting.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._connecting)
+
+    async def _connect(self) -> "_Line":
+        if self._line is not None:
+            await self._line.aclose()
+        connection: Any = self._pool.make_connection()  # type: ignore[no-untyped-call]
+        try:
+            await connection.connect()
+            self._line = _Line(connection, self._timeout)
+        except BaseException:
+            await connection.disconnect(nowait=True)
+            raise
+        return self._line
+
+
+class _Line(asyncio.Protocol):
+    """Takes an open connection over from redis-py, which keeps it only to close it."""
+
+    def __init__(self, connection: Any, timeout_seconds: float) -> None:
+        self._connection = connection
+        self._timeout = timeout_seconds
+        self._loop = asyncio.get_running_loop()
+        self._reader = hiredis.Reader(
+            protocolError=InvalidResponse,
+            replyError=ResponseError,
+            encoding="utf-8",
+            errors="surrogateescape",  # a broken value is the trouble of who asked for it, not of all
+            notEnoughData=_NOTHING,
+        )
+        self._waiting: deque[tuple[asyncio.Future[Any], float]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._transport: Any = connection._writer.transport  # there is no public way to it
+        self._before = self._transport.get_protocol()
+        self._transport.set_protocol(self)
+
+    @property
+    def is_closing(self) -> bool:
+        return bool(self._transport.is_closing())
+
+    async def send(self, packed: bytes) -> Any:
+        if self.is_closing:
+            raise RedisConnectionError("the connection was lost")
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        self._waiting.append((answer, self._loop.time()))
+        self._transport.write(packed)
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._timeout, self._look_at_the_oldest)
+        return await answer
+
+    async def aclose(self) -> None:
+        await self._connection.disconnect(nowait=True)
+
+    def data_received(self, data: bytes) -> None:
+        self._reader.feed(data)
+        try:
+            while (answer := self._reader.gets()) is not _NOTHING:
+                if not isinstance(answer, hiredis.PushNotification):
+                    self._hand_out(answer)
+        except (RedisConnectionError, InvalidResponse) as exc:
+            self._break(exc)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(RedisConnectionError(f"the connection was lost: {exc}" if exc else "the server hung up"))
+        self._before.connection_lost(exc)
+
+    def eof_received(self) -> bool:
+        return False  # closes the connection
+
+    def _hand_out(self, answer: Any) -> None:
+        if not self._waiting:
+            raise InvalidResponse("an answer that nobody asked for")
+        future, _ = self._waiting.popleft()
+        if future.done():  # its caller was cancelled
+            return
+        if not isinstance(answer, ResponseError):
+            future.set_result(answer)
+            return
+        future.set_exception(answer)
+        if str(answer).startswith(_DEMOTED):
+            self._break(RedisConnectionError("the server is no primary any more"))
+
+    def _look_at_the_oldest(self) -> None:
+        """One timer for all: answers come in order, so nobody waits longer than the first."""
+        self._timer = None
+        if not self._waiting:
+            return
+        _, since = self._waiting[0]
+        left = since + self._timeout - self._loop.time()
+        if left <= 0:
+            self._break(RedisTimeoutError("no answer in time"))
+        else:
+            self._timer = self._loop.call_later(left, self._look_at_the_oldest)
+
+    def _break(self, exc: Exception) -> None:
+        self._fail(exc)
+        self._transport.abort()
+
+    def _fail(self, exc: Exception) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._waiting:
+            future, _ = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(type(exc)(*exc.args))  # of its own: a traceback grows with each who raises it

@@ -104,9 +104,8 @@ async def _talk(inbox: Inbox, conversations: Conversations, client: Any, people:
         if isinstance(claimed, str):
             raise RuntimeError(f"not claimed: {claimed}")  # noqa: TRY004 - a str is the reason
         lease, conversation = claimed
-        if await lease.plan(conversation, [TEXT], PlanMeta(stage="CONSULT")) != "planned":
-            raise RuntimeError("not planned")
-        plan = (await lease.reread()).plan
+        _, conversation = await lease.plan(conversation, [TEXT], PlanMeta(stage="CONSULT"))
+        plan = conversation.plan
         if plan is None or await lease.begin_part(plan.id, 0, margin_seconds=5) != "sending":
             raise RuntimeError("not sending")
         await conversations.record(cid, plan.id, 0, PartState.SENT, mid=_mid())

@@ -123,7 +123,7 @@ class Conversation:
     """Everything a turn reads in one go. `rev` changes with every message, edit and deletion.
 
     `acted_at_ms` is the customer's last action of any kind by Meta's time (0: unknown), `window_told_ms` the one whose
-    window's end the managers have been told of.
+    window's end the managers have been told of. `parked` says why the account rests ("": it does not), for `parked_ms`.
     """
 
     id: str
@@ -142,6 +142,8 @@ class Conversation:
     acted_at_ms: int = 0
     window_told_ms: int = 0
     notebook: str = ""
+    parked: str = ""
+    parked_ms: int = 0
 
     @property
     def oldest_received_ms(self) -> int:

@@ -23,6 +23,8 @@ from bot.errors import NightshiftError
 from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
 from runtime.hashing import key_of, text_hash
+from runtime.pacing import Place
+from runtime.parking import Parked
 from runtime.plans import further_fields, read_plan
 from runtime.scripts import Scripts
 from runtime.settings import Settings
@@ -88,7 +90,7 @@ class Lease:
 
     async def reread(self) -> Conversation:
         answer = await self._scripts.run("reread", self.conversation_id, self.token, HISTORY_LINES)
-        if answer[0] != "claimed":
+        if answer[0] == "lost":
             raise LeaseLost("reread")
         return read(self.conversation_id, answer)
 
@@ -100,8 +102,10 @@ class Lease:
         *,
         enclosures: Sequence[Enclosure] = (),
         whatever_came: bool = False,
-    ) -> str:
-        """Write the plan; "newer" when messages came that the turn has not read, "nothing" when all were taken back."""
+    ) -> tuple[str, Conversation]:
+        """Write the plan, and read the conversation as it is then: "planned", "newer" when messages came that the turn
+        has not read, "nothing" when all were taken back.
+        """
         keys = [message.key for message in conversation.messages]
         parts = [value for text in texts for value in (text, text_hash(text))]
         answer = await self._scripts.run(
@@ -112,24 +116,50 @@ class Lease:
             "1" if whatever_came else "",
             secrets.token_hex(6),
             orjson.dumps(asdict(meta)).decode(),
+            HISTORY_LINES,
             len(keys),
             *keys,
             len(texts),
             *parts,
             *further_fields(texts, meta, enclosures),
         )
-        if answer == "lost":
-            raise LeaseLost("plan")
-        return str(answer)
+        match str(answer[0]):
+            case "lost":
+                raise LeaseLost("plan")
+            case "nothing":
+                return "nothing", conversation
+            case word:
+                return word, read(self.conversation_id, answer)
 
-    async def begin_part(self, plan_id: str, part: int, *, margin_seconds: float) -> str:
-        """ "sending" when the call may be made now; else the state that forbids it ("late": renew first)."""
+    async def begin_part(
+        self,
+        plan_id: str,
+        part: int,
+        *,
+        margin_seconds: float,
+        line: tuple[str, int, int] | None = None,
+        patience_seconds: float = 0,
+    ) -> str | Place | Parked:
+        """ "sending" when the call may be made now; else the state that forbids it ("late": renew first).
+
+        With a `line` of `runtime.pacing` it takes a place there first: where that is not right at the front, the place
+        comes back, and once its time has come this is asked again without a line.
+        """
+        margin, patience = round(margin_seconds * 1000), round(patience_seconds * 1000)
         answer = await self._scripts.run(
-            "begin_part", self.conversation_id, self.token, plan_id, part, round(margin_seconds * 1000)
+            "begin_part", self.conversation_id, self.token, plan_id, part, margin, *((*line, patience) if line else ())
         )
-        if answer == "lost":
-            raise LeaseLost("begin_part")
-        return str(answer)
+        match answer:
+            case ["lost"]:
+                raise LeaseLost("begin_part")
+            case ["parked", why, left]:
+                return Parked(str(why), int(left) / 1000)
+            case ["line", wait, taken]:
+                return Place(int(wait) / 1_000_000, bool(int(taken)))
+            case [word]:
+                return str(word)
+            case _:
+                raise AssertionError(f"begin_part.lua answers otherwise: {answer!r}")
 
     async def finish(
         self,
@@ -196,8 +226,8 @@ class Lease:
 
 
 def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
-    """What claim.lua and reread.lua return, as values."""
-    _, now, flat, inbox, plan, history = answer
+    """A view, as common.lua makes it, as values."""
+    _, now, flat, inbox, plan, history, parked, parked_ms = answer
     fields = _pairs(flat)
     return Conversation(
         id=conversation_id,
@@ -216,6 +246,8 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         acted_at_ms=int(fields.get("acted_at", 0)),
         window_told_ms=int(fields.get("window_told") or 0),
         notebook=fields.get("notebook", ""),
+        parked=str(parked),
+        parked_ms=int(parked_ms),
     )
 
 

@@ -25,10 +25,6 @@ class Parking:
         words: list[str | int] = ["SET", parking_key(account), reason, "PX", max(round(seconds * 1000), 1)]
         await self._scripts.command(*words, *(["NX"] if unless_parked else []))
 
-    async def look(self, account: Account) -> Parked | None:
-        reason, left = await self._scripts.run("parked", parking_key(account))
-        return Parked(str(reason), int(left) / 1000) if reason else None
-
     async def release(self, account: Account) -> None:
         await self._scripts.command("DEL", parking_key(account))
 

@@ -15,6 +15,7 @@ from bot.transcript import burst_text
 from clients.graph_errors import failure_of
 from runtime.conversations import Incident, Lease
 from runtime.logging import get_logger
+from runtime.pacing import Place
 from runtime.parking import LOOK_AGAIN_SECONDS, Parked
 from runtime.settings import Account
 from worker.enclosing import Enclosing
@@ -25,8 +26,6 @@ from worker.settling import Found, LineTooLong, Settlement, look_up
 
 log = get_logger(__name__)
 
-LINE_SECONDS = 2.0  # waited for within the lease; a longer line is waited for in the schedule
-# So near to the end of its allowance an account rests a moment, before Meta makes it rest for longer.
 THROTTLED = ("throttled", "usage")  # reasons of an account's rest that forbid reading back, too
 SETTLE_AGAIN_SECONDS = 10.0
 
@@ -48,9 +47,12 @@ class Delivery:
                 break
             if part.state is PartState.UNKNOWN:
                 return await self._settle(conversation, plan, part)
-            if waits := await self._must_not_send_now(conversation, plan, states):
-                return waits
+            window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=self._house.now_ms())
+            if isinstance(window, WindowClosed):  # thinking takes time, and a plan may have waited for hours
+                return await self._close(Outcome.EXPIRED, "window_closed", conversation, plan, states)
             begun, failure = await self._sender.put(conversation, plan, part)
+            if isinstance(begun, Place | Parked):
+                return await self._stand_back(begun, conversation)
             if failure is not None:
                 return await self._after(failure, conversation, plan, part, states)
             if begun == PartState.UNKNOWN:
@@ -64,7 +66,7 @@ class Delivery:
         if PartState.SENT not in states:
             return await self._leave_to_people()
         if _all_arrived(states) and plan.enclosures:
-            enclosed = await Enclosing(self._house, self._account, self._sender).send(conversation, plan)
+            enclosed = await Enclosing(self._house, self._sender).send(conversation, plan)
             return await self._finish(conversation, plan, states, enclosed)
         return await self._finish(conversation, plan, states)
 
@@ -75,21 +77,13 @@ class Delivery:
             return await self._finish(conversation, plan, states, [part.state for part in plan.enclosures])
         return await self._close(Outcome.HANDED_OVER, "turns_failed", conversation, plan, states)
 
-    async def _must_not_send_now(self, conversation: Conversation, plan: Plan, states: list[PartState]) -> str:
-        """Asked again before each part: thinking takes time, and a plan may have waited for hours."""
-        window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=self._house.now_ms())
-        if isinstance(window, WindowClosed):
-            return await self._close(Outcome.EXPIRED, "window_closed", conversation, plan, states)
-        place = await self._house.pacing.take(self._account, "send", patience_seconds=LINE_SECONDS)
+    async def _stand_back(self, place: Place | Parked, conversation: Conversation) -> str:
         if isinstance(place, Parked):
             seconds = min(place.seconds_left, LOOK_AGAIN_SECONDS) + 0.5
             await self._lease.hold(seconds, "parked", window_closing=window_closing(conversation))
             return f"waits: {place.reason}"
-        if not place.taken:
-            await self._lease.hold(place.seconds, Deferral.BACKOFF)
-            return "waits: pace"
-        await asyncio.sleep(place.seconds)
-        return ""
+        await self._lease.hold(place.seconds, Deferral.BACKOFF)
+        return "waits: pace"
 
     async def _leave_to_people(self) -> str:
         """A human has written before anything arrived: the draft is dropped, what is open waits for them."""
@@ -190,11 +184,10 @@ class Delivery:
             # Should this line not get out at once, the model must not answer anew: its words may have arrived.
             after_unknown=PartState.UNKNOWN in states,
         )
-        await self._lease.plan(
+        planned, conversation = await self._lease.plan(
             conversation, split_text(line, **limit_for(conversation.contact.channel)), meta, whatever_came=True
         )
-        conversation = await self._lease.reread()
-        if conversation.plan is None or conversation.plan.id == plan.id:  # every message was taken back meanwhile
+        if planned == "nothing" or conversation.plan is None:  # every message was taken back meanwhile
             await self._lease.finish(Outcome.SILENCED, [])
             return "nothing"
         return await self.deliver(conversation, conversation.plan)

@@ -4,26 +4,21 @@ Each goes out at most once. After a doubt or a failure the rest is left: the cus
 is not held, nobody is alarmed.
 """
 
-import asyncio
-
 from bot.conversation import Conversation, PartState, Plan
 from bot.delivery import WindowClosed, may_write
 from clients.graph_errors import failure_of
 from runtime.logging import get_logger
+from runtime.pacing import Place
 from runtime.parking import Parked
-from runtime.settings import Account
 from worker.house import House
 from worker.sending import PartSender
 
 log = get_logger(__name__)
 
-LINE_SECONDS = 2.0  # a longer line is for words
-
 
 class Enclosing:
-    def __init__(self, house: House, account: Account, sender: PartSender) -> None:
+    def __init__(self, house: House, sender: PartSender) -> None:
         self._house = house
-        self._account = account
         self._sender = sender
 
     async def send(self, conversation: Conversation, plan: Plan) -> list[PartState]:
@@ -34,10 +29,15 @@ class Enclosing:
                 continue
             if part.state in (PartState.UNKNOWN, PartState.DROPPED):
                 break
-            if why_not := await self._must_not_send(conversation):
-                log.info("enclosures_left_out", conversation=conversation.id, reason=why_not)
+            window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=self._house.now_ms())
+            if isinstance(window, WindowClosed):
+                log.info("enclosures_left_out", conversation=conversation.id, reason="window_closed")
                 break
             begun, failure = await self._sender.put(conversation, plan, part)
+            if isinstance(begun, Place | Parked):
+                why = begun.reason if isinstance(begun, Parked) else "pace"
+                log.info("enclosures_left_out", conversation=conversation.id, reason=why)
+                break
             if begun == PartState.SENDING:
                 states[number] = PartState.SENT
                 if failure is not None:
@@ -48,15 +48,3 @@ class Enclosing:
             if states[number] is not PartState.SENT:
                 break
         return states
-
-    async def _must_not_send(self, conversation: Conversation) -> str:
-        window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=self._house.now_ms())
-        if isinstance(window, WindowClosed):
-            return "window_closed"
-        place = await self._house.pacing.take(self._account, "send", patience_seconds=LINE_SECONDS)
-        if isinstance(place, Parked):
-            return place.reason
-        if not place.taken:
-            return "pace"
-        await asyncio.sleep(place.seconds)
-        return ""

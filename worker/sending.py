@@ -18,6 +18,8 @@ from runtime.cancelling import uninterrupted
 from runtime.conversations import Lease, LeaseLost
 from runtime.inbox import METADATA_PREFIX
 from runtime.logging import get_logger
+from runtime.pacing import Place, line_of
+from runtime.parking import Parked
 from runtime.plans import PLAIN
 from runtime.redis import StoreUnavailable
 from runtime.settings import Account
@@ -26,6 +28,8 @@ from worker.house import House
 log = get_logger(__name__)
 
 SEND_MARGIN_SECONDS = 11.0  # a send may take this long (GraphAPI's limit and a little): it must end within the lease
+LINE_SECONDS = 2.0  # waited for within the lease; a longer line is waited for in the schedule
+# So near to the end of its allowance an account rests a moment, before Meta makes it rest for longer.
 USAGE_PERCENT = 90.0
 USAGE_REST_SECONDS = 30.0
 
@@ -36,28 +40,43 @@ class PartSender:
         self._lease = lease
         self._account = account
 
-    async def put(self, conversation: Conversation, plan: Plan, part: Part) -> tuple[str, NightshiftError | None]:
-        """ "sending" with what came of the call (None: it arrived), or the state that forbids it."""
+    async def put(
+        self, conversation: Conversation, plan: Plan, part: Part
+    ) -> tuple[str | Place | Parked, NightshiftError | None]:
+        """ "sending" with what came of the call (None: it arrived), or what forbids it: the part's state, a line that
+        is too long, or the account's rest."""
         begun, failure = await self._try(conversation, plan, part)
         if begun == PartState.SENDING and failure is not None and _is_refused_beside(plan, part, failure):
             plain = replace(part, plain=True, tries=part.tries + 1)
             begun, failure = await self._try(conversation, plan, plain)
         return begun, failure
 
-    async def _try(self, conversation: Conversation, plan: Plan, part: Part) -> tuple[str, NightshiftError | None]:
+    async def _try(
+        self, conversation: Conversation, plan: Plan, part: Part
+    ) -> tuple[str | Place | Parked, NightshiftError | None]:
         begun = await self._begin(plan, part)
         if begun != PartState.SENDING:
             return begun, None
         return begun, await uninterrupted(self._send(conversation, plan, part))
 
-    async def _begin(self, plan: Plan, part: Part) -> str:
-        begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
-        if begun == "late":
-            await self._lease.renew()
-            begun = await self._lease.begin_part(plan.id, part.index, margin_seconds=SEND_MARGIN_SECONDS)
-        if begun == "late":
-            raise LeaseLost("too little is left of it to send anything")
-        return begun
+    async def _begin(self, plan: Plan, part: Part) -> str | Place | Parked:
+        line: tuple[str, int, int] | None = line_of(self._account, "send")
+        for _ in range(4):
+            begun = await self._lease.begin_part(
+                plan.id,
+                part.index,
+                margin_seconds=SEND_MARGIN_SECONDS,
+                line=line,
+                patience_seconds=LINE_SECONDS,
+            )
+            if isinstance(begun, Place) and begun.taken:
+                await asyncio.sleep(begun.seconds)
+                line = None
+            elif begun == "late":
+                await self._lease.renew()
+            else:
+                return begun
+        raise LeaseLost("too little is left of it to send anything")
 
     async def _send(self, conversation: Conversation, plan: Plan, part: Part) -> NightshiftError | None:
         """Call Meta and record what it said, in one piece that is not cancelled between the two."""

@@ -70,7 +70,7 @@ class Turn:
                 has_buttons=bool(meta.buttons),
                 mid=conversation.messages[-1].mid,
             )
-            planned = await self._lease.plan(
+            planned, fresh = await self._lease.plan(
                 conversation,
                 reply.texts,
                 replace(meta, links=pack_links(reply.links)),
@@ -82,8 +82,7 @@ class Turn:
             if planned == "nothing":  # the customer took every message back
                 await self._lease.finish(Outcome.SILENCED, [])
                 return "nothing"
-            conversation = await self._lease.reread()
-            conversation = self._house.media.remembered(conversation)
+            conversation = self._house.media.remembered(fresh)
             if planned == "planned" and conversation.plan:
                 word = await delivery.deliver(conversation, conversation.plan)
                 if not word.startswith("waits"):
@@ -103,9 +102,9 @@ class Turn:
         if isinstance(duty, Deferred):
             seconds = max(duty.at.timestamp() - conversation.now_ms / 1000, 0.0)
             return await self._wait(conversation, seconds, duty.reason, duty.reason)
-        if parked := await self._house.parking.look(account):
-            seconds = min(parked.seconds_left, LOOK_AGAIN_SECONDS) + 0.5
-            return await self._wait(conversation, seconds, "parked", parked.reason)
+        if conversation.parked:
+            seconds = min(conversation.parked_ms / 1000, LOOK_AGAIN_SECONDS) + 0.5
+            return await self._wait(conversation, seconds, "parked", conversation.parked)
         return ""
 
     def _who_is_on_duty(self, conversation: Conversation, account: Account) -> OnDuty | Deferred:

@@ -1,23 +1,30 @@
 #!lua flags=allow-oom
 -- The decision to send one part: fenced, and written down before the call.
--- ARGV: cid, token, plan_id, part, margin_ms
--- Returns 'sending', or why not: 'lost', 'late', 'gone', or the part's own state.
+-- ARGV: cid, token, plan_id, part, margin_ms, then as pace.lua: key of the line, interval, at once, longest wait (or
+--       nothing, where a place was taken before)
+-- Returns {'sending'}, or why not: {'parked', why, milliseconds left}, {'line', microseconds to wait, 1 when the place is
+-- taken}, {'lost'}, {'late'}, {'gone'}, or the part's own state.
 
 local cid, token, plan_id, i, MARGIN = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-if not holds(cid, token) then return 'lost' end
-if tonumber(redis.call('HGET', at(cid), 'lease_until')) - NOW < MARGIN then return 'late' end
+if not holds(cid, token) then return {'lost'} end
+if tonumber(redis.call('HGET', at(cid), 'lease_until')) - NOW < MARGIN then return {'late'} end
 local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state', i .. ':unless')
-if plan[1] ~= plan_id then return 'gone' end
-if plan[2] == 'sending' then return 'unknown' end -- "sending" is a go, and this one has gone
-if plan[2] ~= 'planned' and plan[2] ~= 'failed' then return plan[2] end
+if plan[1] ~= plan_id then return {'gone'} end
+if plan[2] == 'sending' then return {'unknown'} end -- "sending" is a go, and this one has gone
+if plan[2] ~= 'planned' and plan[2] ~= 'failed' then return {plan[2]} end
 -- A human has written since the plan was made: over their words nothing is said. And what was taken back by the
 -- customer gets no reaction.
 local taken_back = plan[3] and redis.call('ZSCORE', at(cid, 'seen'), plan[3])
 if taken_back or tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW then
   redis.call('HSET', at(cid, 'plan'), i .. ':state', 'dropped')
-  return 'dropped'
+  return {'dropped'}
+end
+if ARGV[6] then
+  local wait, taken, why, left = take_place(ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), parking_of(cid))
+  if why ~= '' then return {'parked', why, left} end
+  if wait > 0 then return {'line', wait, taken} end
 end
 redis.call('HSET', at(cid, 'plan'), i .. ':state', 'sending', i .. ':at', text(NOW))
 redis.call('HINCRBY', at(cid, 'plan'), i .. ':tries', 1)
 note(cid, '', 'sending', 'part ' .. i)
-return 'sending'
+return {'sending'}

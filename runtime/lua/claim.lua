@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Take a conversation's lease, if it was handed out and nobody holds it, and read all that a turn needs.
 -- ARGV: cid, token, lease_ms, history_lines
--- Returns {'claimed', now, fields, inbox, plan, history} or {reason}.
+-- Returns a view ('claimed') or {reason}.
 
 local cid, token, LEASE, LINES = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 if redis.call('ZREM', 'ns:handed', cid) == 0 then return {'not_handed_out'} end
@@ -29,5 +29,4 @@ end
 redis.call('HSET', at(cid), 'state', 'leased', 'token', token, 'lease_until', text(NOW + LEASE))
 redis.call('ZADD', 'ns:due', NOW + LEASE, cid)
 note(cid, '', 'claimed')
-return {'claimed', NOW, redis.call('HGETALL', at(cid)), redis.call('LRANGE', at(cid, 'inbox'), 0, -1),
-  redis.call('HGETALL', at(cid, 'plan')), redis.call('LRANGE', at(cid, 'history'), -LINES, -1)}
+return view('claimed', cid, LINES)

@@ -1,7 +1,6 @@
 #!lua flags=allow-oom
--- What a turn that starts again must know: messages, plan and history as they are now.
--- ARGV: cid, token, history_lines. Returns as claim does, or {'lost'}.
+-- What a turn that goes on must know: messages, plan and history as they are now.
+-- ARGV: cid, token, history_lines. Returns a view ('reread') or {'lost'}.
 local cid = ARGV[1]
 if not holds(cid, ARGV[2]) then return {'lost'} end
-return {'claimed', NOW, redis.call('HGETALL', at(cid)), redis.call('LRANGE', at(cid, 'inbox'), 0, -1),
-  redis.call('HGETALL', at(cid, 'plan')), redis.call('LRANGE', at(cid, 'history'), -tonumber(ARGV[3]), -1)}
+return view('reread', cid, tonumber(ARGV[3]))

@@ -49,7 +49,7 @@ async def planned(scripts: Scripts, settings: Settings, *texts: str) -> tuple[Le
     """A lease on a conversation with one open message and a plan of `texts`; the plan's id."""
     await Inbox(scripts, settings).receive([message()])
     lease, conversation = await claim(scripts, settings)
-    assert await lease.plan(conversation, texts or ("Ответ",), PlanMeta()) == "planned"  # type: ignore[arg-type]
+    assert (await lease.plan(conversation, texts or ("Ответ",), PlanMeta()))[0] == "planned"  # type: ignore[arg-type]
     plan = (await lease.reread()).plan
     assert plan is not None
     return lease, plan.id
@@ -157,10 +157,10 @@ async def test_news_that_the_turn_has_not_read_stops_the_plan(scripts: Scripts, 
     lease, conversation = await claim(scripts, settings)
     await inbox.receive([message()])
 
-    assert await lease.plan(conversation, ["Ответ"], PlanMeta()) == "newer"  # type: ignore[arg-type]
+    assert (await lease.plan(conversation, ["Ответ"], PlanMeta()))[0] == "newer"  # type: ignore[arg-type]
     fresh = await lease.reread()
     assert len(fresh.messages) == 2
-    assert await lease.plan(fresh, ["Ответ"], PlanMeta()) == "planned"
+    assert (await lease.plan(fresh, ["Ответ"], PlanMeta()))[0] == "planned"
 
 
 async def test_what_came_during_the_turn_gathers_again_at_its_end(scripts: Scripts, settings: Settings) -> None:

@@ -43,7 +43,7 @@ async def planned(bench: Bench, *enclosures: Enclosure, links: tuple[Link, ...] 
     lease, conversation = await bench.claim()
     reply = arrange("Ответ", Beside(links=links), channel=Channel.INSTAGRAM, has_buttons=False)
     meta = PlanMeta(links=pack_links(reply.links))
-    assert await lease.plan(conversation, reply.texts, meta, enclosures=enclosures) == "planned"
+    assert (await lease.plan(conversation, reply.texts, meta, enclosures=enclosures))[0] == "planned"
     return lease, plan_of(await lease.reread())
 
 
@@ -53,7 +53,7 @@ def plan_of(conversation: Conversation) -> Plan:
 
 
 async def begin(lease: Lease, plan: Plan, part: int) -> str:
-    return await lease.begin_part(plan.id, part, margin_seconds=1)
+    return str(await lease.begin_part(plan.id, part, margin_seconds=1))
 
 
 async def said(bench: Bench, lease: Lease, plan: Plan) -> None:

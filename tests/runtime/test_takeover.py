@@ -65,7 +65,7 @@ class Bench:
 
     async def planned(self, *texts: str, discloses: bool = False) -> tuple[Lease, str]:
         lease, conversation = await self.claim()
-        assert await lease.plan(conversation, texts, PlanMeta(discloses=discloses)) == "planned"
+        assert (await lease.plan(conversation, texts, PlanMeta(discloses=discloses)))[0] == "planned"
         plan = (await lease.reread()).plan
         assert plan is not None
         return lease, plan.id

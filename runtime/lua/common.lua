@@ -41,10 +41,14 @@ local function close(cid, account, key, outcome, why)
   return false
 end
 
+local sleeps_until -- read once a call
+
 -- The dispatcher sleeps until the earliest deadline it has seen; an earlier one wakes it.
 local function add_deadline(set, member, due)
   redis.call('ZADD', set, due, member)
-  if due < tonumber(redis.call('GET', 'ns:sleep') or '0') then
+  sleeps_until = sleeps_until or tonumber(redis.call('GET', 'ns:sleep') or '0')
+  if due < sleeps_until then
+    sleeps_until = due
     redis.call('SET', 'ns:sleep', text(due))
     if redis.call('LLEN', 'ns:wake') == 0 then redis.call('RPUSH', 'ns:wake', '1') end
   end
@@ -52,12 +56,19 @@ end
 
 local function schedule(cid, due) add_deadline('ns:due', cid, due) end
 
+local function forget_old(cid, set, horizon, most)
+  redis.call('ZREMRANGEBYSCORE', at(cid, set), '-inf', NOW - horizon)
+  redis.call('ZREMRANGEBYRANK', at(cid, set), 0, -most - 1)
+end
+
 local function remember(cid, set, member, horizon, most)
   redis.call('ZADD', at(cid, set), NOW, member)
-  redis.call('ZREMRANGEBYSCORE', at(cid, set), '-inf', NOW - horizon)
-  local size = redis.call('ZCARD', at(cid, set))
-  if size > most then redis.call('ZREMRANGEBYRANK', at(cid, set), 0, size - most - 1) end
+  forget_old(cid, set, horizon, most)
 end
+
+local SEEN_HORIZON = 48 * 3600000 -- Meta repeats an event for up to 36 hours
+
+local function forget_seen(cid) forget_old(cid, 'seen', SEEN_HORIZON, 5000) end
 
 local function remember_sent(cid, key) remember(cid, 'sent', key, 7 * 86400000, 200) end
 
@@ -82,6 +93,32 @@ local function forget_plan(cid)
   redis.call('DEL', at(cid, 'plan'))
 end
 
+local function parking_of(cid)
+  local c = redis.call('HMGET', at(cid), 'channel', 'account')
+  return 'ns:parked:' .. (c[1] or '') .. ':' .. (c[2] or '')
+end
+
+-- A place in the line of an account's calls, as pace.lua explains.
+local function take_place(key, interval, burst, longest, parking)
+  local reason = redis.call('GET', parking)
+  if reason then return 0, 0, reason, math.max(redis.call('PTTL', parking), 0) end
+  local now = clock[1] * 1000000 + clock[2]
+  local turn = math.max(tonumber(redis.call('GET', key) or '0'), now)
+  local wait = math.max(turn - (burst - 1) * interval - now, 0)
+  if wait > longest * 1000 then return wait, 0, '', 0 end
+  redis.call('SET', key, text(turn + interval), 'PX', math.ceil((turn + interval - now) / 1000) + 1)
+  return wait, 1, '', 0
+end
+
+-- All that a turn must know, as runtime/conversations.py reads it, and whether its account rests.
+local function view(word, cid, lines)
+  local parked = parking_of(cid)
+  local why = redis.call('GET', parked)
+  return {word, NOW, redis.call('HGETALL', at(cid)), redis.call('LRANGE', at(cid, 'inbox'), 0, -1),
+    redis.call('HGETALL', at(cid, 'plan')), redis.call('LRANGE', at(cid, 'history'), -lines, -1),
+    why or '', why and math.max(redis.call('PTTL', parked), 0) or 0}
+end
+
 local RETENTION = 180 * 86400000 -- after the last message has its outcome
 local KEPT = {'history', 'seen', 'sent', 'maybe'}
 
@@ -99,6 +136,7 @@ end
 
 local function rest(cid)
   redis.call('HSET', at(cid), 'state', 'rest')
+  forget_seen(cid)
   retain(cid)
   redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason', 'first', 'deferred_until')
   redis.call('ZREM', 'ns:due', cid)

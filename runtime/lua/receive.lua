@@ -5,7 +5,8 @@
 --   op, cid, channel, account, customer, key, at (Meta's time), p1, p2, p3, payload
 --   m  a customer's message   p1 = reason when no answer is due, p2 = key of its deletion, p3 = on what occasion it was
 --                             read back ('' when Meta sent it), payload = JSON
---   e  an echo                p1 = hash of its text, or "@" and its kind where it is a bare attachment, p2 = '1' when our app sent it, p3 = "plan:part" of its metadata,
+--   e  an echo                p1 = hash of its text, or "@" and its kind where it is a bare attachment,
+--                             p2 = '1' when our app sent it, p3 = "plan:part" of its metadata,
 --                             payload = the history line to keep when it is foreign
 --   l  an echo read back      as e: it comes late, and counts from when it was written
 --   x  an edit                p1 = key of the original, p2 = its number, payload = JSON string of the new text
@@ -19,9 +20,9 @@
 -- Returns {stored, duplicates, foreign echoes, own echoes}.
 
 local QUIET, CAP, FLOOD = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local SEEN_HORIZON = 48 * 3600 * 1000 -- Meta repeats an event for up to 36 hours
 local HISTORY_LINES = 60
 local stored, duplicates, foreign, own = 0, 0, 0, 0
+local received = {} -- by account: counted once for the whole call
 
 local people
 -- How long a human's words keep the bot out, and within what time an echo is Meta's own automatic reply.
@@ -32,14 +33,15 @@ end
 
 local function event(kind) redis.call('HINCRBY', 'ns:events', kind, 1) end
 
+local function duplicate()
+  duplicates = duplicates + 1
+  event('duplicate')
+end
+
 local function first_time(cid, key)
-  if redis.call('ZSCORE', at(cid, 'seen'), key) then
-    duplicates = duplicates + 1
-    event('duplicate')
-    return false
-  end
-  remember(cid, 'seen', key, SEEN_HORIZON, 5000)
-  return true
+  if redis.call('ZADD', at(cid, 'seen'), 'NX', NOW, key) == 1 then return true end
+  duplicate()
+  return false
 end
 
 -- For what concerns no conversation.
@@ -60,12 +62,6 @@ end
 -- What came changed nothing for a conversation in which nothing is open: it goes on towards its end.
 local function keep_no_longer(cid)
   if redis.call('HGET', at(cid), 'state') == 'rest' then retain(cid) end
-end
-
-local function latest(cid, field, when)
-  if tonumber(when) > tonumber(redis.call('HGET', at(cid), field) or '0') then
-    redis.call('HSET', at(cid), field, when)
-  end
 end
 
 local function edited(payload, number, new_text)
@@ -97,45 +93,68 @@ local function with_early_edit(cid, key, payload)
   return edited(payload, tonumber(number), new_text)
 end
 
-local function message(cid, account, key, when, reason, deletion_key, payload, reopened)
-  local seq = redis.call('HINCRBY', at(cid), 'seq', 1)
+-- Every customer's words pass here, so it asks the server once for all it must know and writes the fields once.
+local function message(cid, channel, account_id, customer, key, when, reason, deletion_key, found, payload)
+  local account, copy = channel .. ' ' .. account_id, 'standby ' .. key
+  local seen = redis.call('ZMSCORE', at(cid, 'seen'), key, copy, deletion_key)
+  local reopened = seen[2] and reason ~= 'standby' and found == ''
+  if seen[1] and not reopened then return duplicate() end
+  local c = redis.call('HMGET', at(cid), 'account', 'state', 'first', 'takeover_until', 'acted_at', 'said_at', 'seq', 'rev')
+  local state, seq = c[2] or 'rest', text((tonumber(c[7]) or 0) + 1)
+  local fields = {'seq', seq}
+  local function set(field, value) fields[#fields + 1] = field; fields[#fields + 1] = value end
+  if not c[1] then
+    set('customer', customer) set('account', account_id) set('channel', channel) set('state', state)
+  elseif state == 'rest' then
+    keep_for_good(cid)
+  end
   if reopened then
     -- Counted when its standby copy came: one message has one outcome, and it is not that one.
+    redis.call('ZREM', at(cid, 'seen'), copy)
     count(account, 'silenced', -1)
     note(cid, key, 'reopened', 'standby')
   else
-    count(account, 'received')
+    redis.call('ZADD', at(cid, 'seen'), NOW, key)
+    if reason == 'standby' then redis.call('ZADD', at(cid, 'seen'), NOW, copy) end
+    received[account] = (received[account] or 0) + 1
     note(cid, key, 'received')
   end
   stored = stored + 1
+  if found ~= '' then event('found_by_' .. found) end
   if reason ~= 'test_event' and reason ~= 'self' then
-    latest(cid, 'acted_at', when)
-    latest(cid, 'said_at', when)
+    if tonumber(when) > (tonumber(c[5]) or 0) then set('acted_at', when) end
+    if tonumber(when) > (tonumber(c[6]) or 0) then set('said_at', when) end
   end
   redis.call('ZADD', 'ns:open', NOW, cid .. ' ' .. key)
-  if reason == '' and redis.call('ZSCORE', at(cid, 'seen'), deletion_key) then reason = 'deleted' end
-  if reason == '' and redis.call('LLEN', at(cid, 'inbox')) >= FLOOD then reason = 'flood' end
+  if reason == '' and seen[3] then reason = 'deleted' end
+  if reason == '' then
+    if c[1] then payload = with_early_edit(cid, key, payload) end
+    local waiting = redis.call('RPUSH', at(cid, 'inbox'), seq .. ' ' .. text(NOW) .. ' ' .. key .. ' ' .. payload)
+    if waiting > FLOOD then
+      redis.call('RPOP', at(cid, 'inbox'))
+      reason = 'flood'
+    end
+  end
   if reason ~= '' then
+    redis.call('HSET', at(cid), unpack(fields))
     close(cid, account, key, 'silenced', reason)
-    keep_no_longer(cid)
+    forget_seen(cid)
+    if state == 'rest' then retain(cid) end
     return
   end
-  redis.call('HINCRBY', at(cid), 'rev', 1)
-  payload = with_early_edit(cid, key, payload)
-  redis.call('RPUSH', at(cid, 'inbox'), seq .. ' ' .. text(NOW) .. ' ' .. key .. ' ' .. payload)
-  local c = redis.call('HMGET', at(cid), 'state', 'first', 'takeover_until')
-  if c[1] == 'gathering' then
-    -- Handed out already: the turn that comes takes this message along, the deadline is the dispatcher's.
-    if not redis.call('ZSCORE', 'ns:handed', cid) then schedule(cid, due_at(tonumber(c[2]), NOW, QUIET, CAP)) end
-  elseif c[1] == 'rest' then
-    local takeover = tonumber(c[3] or '0')
-    if takeover > NOW then
-      hold(cid, takeover, 'human')
-      note(cid, key, 'held', 'human')
-    else
-      redis.call('HSET', at(cid), 'state', 'gathering', 'first', text(NOW))
-      schedule(cid, due_at(NOW, NOW, QUIET, CAP))
-    end
+  set('rev', text((tonumber(c[8]) or 0) + 1))
+  local takeover = tonumber(c[4]) or 0
+  local begins = state == 'rest' and takeover <= NOW
+  if begins then set('state', 'gathering') set('first', text(NOW)) end
+  redis.call('HSET', at(cid), unpack(fields))
+  if begins then
+    schedule(cid, due_at(NOW, NOW, QUIET, CAP))
+  elseif state == 'rest' then
+    hold(cid, takeover, 'human')
+    note(cid, key, 'held', 'human')
+  elseif state == 'gathering' and not redis.call('ZSCORE', 'ns:handed', cid) then
+    -- Handed out already, it would be taken along by the turn that comes: the deadline is the dispatcher's then.
+    schedule(cid, due_at(tonumber(c[3]), NOW, QUIET, CAP))
   end
 end
 
@@ -426,26 +445,21 @@ for i = 5, #ARGV, 11 do
     enforce(channel, account_id, key, p1, p2, payload)
   elseif op == 'a' then
     event(p1)
-    if redis.call('EXISTS', at(cid)) == 1 then latest(cid, 'acted_at', when) end
-  else
-    local copy = 'standby ' .. key
-    local found = op == 'm' and p3 or ''
-    if op == 'm' and found == '' then need_not_read(key) end
-    local reopened = op == 'm' and p1 ~= 'standby' and found == '' and redis.call('ZREM', at(cid, 'seen'), copy) == 1
-    if reopened or first_time(cid, key) then
-      introduce(cid, channel, account_id, customer)
-      if op == 'm' then
-        if p1 == 'standby' then remember(cid, 'seen', copy, SEEN_HORIZON, 5000) end
-        message(cid, account, key, when, p1, p2, payload, reopened)
-        if found ~= '' then event('found_by_' .. found) end
-      elseif op == 'e' then echo(cid, account, key, when, p1, p2, p3, payload)
-      elseif op == 'l' then late_echo(cid, account, key, when, p1, p2, p3, payload)
-      elseif op == 'x' then edit(cid, p1, tonumber(p2), payload)
-      elseif op == 'd' then delete(cid, account, p1)
-      elseif op == 't' then control(cid, account, key, p1, p2)
-      end
-      if op ~= 'm' then keep_no_longer(cid) end
+    local c = redis.call('HMGET', at(cid), 'account', 'acted_at')
+    if c[1] and tonumber(when) > (tonumber(c[2]) or 0) then redis.call('HSET', at(cid), 'acted_at', when) end
+  elseif op == 'm' then
+    if p3 == '' then need_not_read(key) end
+    message(cid, channel, account_id, customer, key, when, p1, p2, p3, payload)
+  elseif first_time(cid, key) then
+    introduce(cid, channel, account_id, customer)
+    if op == 'e' then echo(cid, account, key, when, p1, p2, p3, payload)
+    elseif op == 'l' then late_echo(cid, account, key, when, p1, p2, p3, payload)
+    elseif op == 'x' then edit(cid, p1, tonumber(p2), payload)
+    elseif op == 'd' then delete(cid, account, p1)
+    elseif op == 't' then control(cid, account, key, p1, p2)
     end
+    keep_no_longer(cid)
   end
 end
+for account, by in pairs(received) do count(account, 'received', by) end
 return {stored, duplicates, foreign, own}

@@ -1,0 +1,61 @@
+"""What is kept of a customer goes after its time, and never while anything is open."""
+
+import pytest
+
+from bot.messages import Channel, Contact, CustomerMessage, Echo, MessageKind
+from bot.outcome import Outcome, SilenceReason
+from runtime.clock import now_ms
+from runtime.conversations import Conversations
+from runtime.inbox import Inbox
+from runtime.schedule import Schedule
+from runtime.scripts import Scripts
+from runtime.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
+FOR_GOOD = -1
+
+
+def message(mid: str, *, closed_as: SilenceReason | None = None) -> CustomerMessage:
+    return CustomerMessage(CONTACT, MessageKind.MESSAGE, mid, now_ms(), "?", closed_as=closed_as)
+
+
+async def keys_left(scripts: Scripts) -> dict[str, int]:
+    names = await scripts.command("KEYS", f"ns:c:{CONTACT.conversation_id}*")
+    return {str(name): int(await scripts.command("PTTL", name)) for name in names}
+
+
+@pytest.mark.parametrize("closed_as", [SilenceReason.STANDBY, SilenceReason.TEST_EVENT])
+async def test_words_that_need_no_answer_are_not_kept_for_good(
+    scripts: Scripts, settings: Settings, closed_as: SilenceReason
+) -> None:
+    await Inbox(scripts, settings).receive([message("m1", closed_as=closed_as)])
+
+    left = await keys_left(scripts)
+    assert left
+    assert FOR_GOOD not in left.values()
+
+
+async def test_a_humans_words_alone_are_not_kept_for_good(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([Echo(CONTACT, "e1", now_ms(), "Hello from the shop")])
+
+    left = await keys_left(scripts)
+    assert f"ns:c:{CONTACT.conversation_id}:history" in left
+    assert FOR_GOOD not in left.values()
+
+
+async def test_what_is_open_is_kept_and_what_is_closed_goes_in_time(scripts: Scripts, settings: Settings) -> None:
+    inbox = Inbox(scripts, settings)
+    await inbox.receive([message("m1", closed_as=SilenceReason.STANDBY)])
+    await inbox.receive([message("m2")])
+    opened = await keys_left(scripts)
+    await Schedule(scripts).pop_due(limit=10, quota=10)
+    claimed = await Conversations(scripts, settings).claim(CONTACT.conversation_id)
+    assert not isinstance(claimed, str)
+    lease, conversation = claimed
+    await lease.finish(Outcome.ANSWERED, [entry.key for entry in conversation.messages])
+    closed = await keys_left(scripts)
+
+    assert set(opened.values()) == {FOR_GOOD}
+    assert FOR_GOOD not in closed.values()

@@ -8,6 +8,7 @@ from typing import Any
 
 from celery import Celery
 
+from runtime.broker import transport_of
 from runtime.sentinel_url import parse_sentinel_url
 from runtime.settings import Settings
 
@@ -24,6 +25,7 @@ def make_celery(settings: Settings) -> Celery:
     broker = behind_sentinel.for_celery() if behind_sentinel else settings.env.broker_url
     app = Celery("nightshift", broker=broker, set_as_current=False)
     app.conf.update(
+        broker_transport=transport_of(settings.env.broker_url),
         broker_connection_max_retries=None,
         broker_connection_retry_on_startup=True,
         broker_transport_options={

@@ -94,16 +94,19 @@ class Dispatcher:
             quota=max(QUOTA - self._queued[queue.TURNS], 0),
             alert_limit=max(ALERT_QUOTA - self._queued[queue.OPS], 0),
         )
+        popped_at = monotonic()
         if due.conversation_ids or due.alert_ids:
             async with asyncio.timeout(PUBLISH_SECONDS):
                 await asyncio.to_thread(self._publish, due)
             self._queued[queue.TURNS] += len(due.conversation_ids)
             self._queued[queue.OPS] += len(due.alert_ids)
-        elif due.next_in_seconds is None or due.next_in_seconds > 0:
-            wait = LONGEST_SLEEP_SECONDS if due.next_in_seconds is None else due.next_in_seconds
-            await self._schedule.wait(min(wait, LONGEST_SLEEP_SECONDS))
-        else:  # something is due, but the quota is used up: the workers are behind
+        elif due.next_in_seconds == 0:  # something is due, but the quota is used up: the workers are behind
             await asyncio.sleep(0.1)
+        # What has become due meanwhile and is earlier than that has woken us already.
+        wait = LONGEST_SLEEP_SECONDS if due.next_in_seconds is None else due.next_in_seconds
+        wait -= monotonic() - popped_at
+        if wait > 0:
+            await self._schedule.wait(min(wait, LONGEST_SLEEP_SECONDS))
 
     def _count_queued(self) -> dict[str, int]:
         """Pokes that no worker has taken. Without this a house without workers fills its broker: what is due is handed

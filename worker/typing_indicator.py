@@ -11,6 +11,8 @@ from runtime.logging import get_logger
 
 log = get_logger(__name__)
 
+# An answer that comes at once needs no dots before it, and it marks the thread as read itself.
+QUIET_SECONDS = 0.25
 AGAIN_SECONDS = 15.0  # Meta lets the dots fade after about twenty
 
 
@@ -33,6 +35,7 @@ async def typing(
 
 
 async def _keep_typing(graph: GraphAPI, customer_id: str, seen: bool, may_call: Callable[[], Awaitable[bool]]) -> None:
+    await asyncio.sleep(QUIET_SECONDS)
     if seen:
         await _show(graph, customer_id, "mark_seen", may_call)
     while True:

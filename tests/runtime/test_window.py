@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.conversation import Conversation
+from bot.conversation import Conversation, PlanMeta
 from bot.delivery import MARGIN_MS, WARNING_MS, WINDOW_MS
 from bot.messages import Channel, Contact, CustomerAction, CustomerMessage, Echo, MessageKind, PolicyEnforcement
 from bot.outcome import Deferral, SilenceReason
@@ -138,22 +138,25 @@ async def test_a_test_from_the_dashboard_opens_no_window(scripts: Scripts, setti
 # Accounts that must not send.
 
 
+async def why_parked(scripts: Scripts) -> str:
+    place = await Pacing(scripts).take(ACCOUNT, "send", patience_seconds=0)
+    return place.reason if isinstance(place, Parked) else ""
+
+
 def policy(action: str, at_ms: int = 1) -> PolicyEnforcement:
     return PolicyEnforcement(Channel.INSTAGRAM, ACCOUNT.id, action, at_ms, "Too many")
 
 
 async def test_a_block_parks_the_account_until_it_is_lifted(scripts: Scripts, settings: Settings) -> None:
-    inbox, parking = Inbox(scripts, settings), Parking(scripts)
+    inbox = Inbox(scripts, settings)
     await inbox.receive([policy("block"), message("m1", now_ms())])
-    parked = await parking.look(ACCOUNT)
-    assert parked is not None
-    assert parked.reason == "policy_block"
+    assert await why_parked(scripts) == "policy_block"
     lease, _ = await claim(scripts, settings)
     await lease.hold(3600, "parked")
 
     await inbox.receive([policy("unblock", 2)])
 
-    assert await parking.look(ACCOUNT) is None
+    assert await why_parked(scripts) == ""
     assert (await Schedule(scripts).pop_due(limit=1, quota=1)).conversation_ids == (CONTACT.conversation_id,)
     assert await scripts.command("HKEYS", "ns:alerts") == [f"account:instagram:{ACCOUNT.id}:policy_block"]
 
@@ -161,7 +164,7 @@ async def test_a_block_parks_the_account_until_it_is_lifted(scripts: Scripts, se
 async def test_a_block_that_comes_again_late_does_not_block_again(scripts: Scripts, settings: Settings) -> None:
     await Inbox(scripts, settings).receive([policy("block"), policy("unblock", 2), policy("block")])
 
-    assert await Parking(scripts).look(ACCOUNT) is None
+    assert await why_parked(scripts) == ""
 
 
 async def test_an_unblock_does_not_mend_a_token(scripts: Scripts, settings: Settings) -> None:
@@ -169,15 +172,13 @@ async def test_an_unblock_does_not_mend_a_token(scripts: Scripts, settings: Sett
 
     await Inbox(scripts, settings).receive([policy("unblock")])
 
-    parked = await Parking(scripts).look(ACCOUNT)
-    assert parked is not None
-    assert parked.reason == "token"
+    assert await why_parked(scripts) == "token"
 
 
 async def test_a_warning_is_told_and_parks_nothing(scripts: Scripts, settings: Settings) -> None:
     await Inbox(scripts, settings).receive([policy("warning")])
 
-    assert await Parking(scripts).look(ACCOUNT) is None
+    assert await why_parked(scripts) == ""
     assert await scripts.command("HKEYS", "ns:alerts") == [f"account:instagram:{ACCOUNT.id}:policy_warning"]
 
 
@@ -187,9 +188,7 @@ async def test_a_gentle_rest_does_not_shorten_another(scripts: Scripts) -> None:
 
     await parking.park(ACCOUNT, "usage", 1, unless_parked=True)
 
-    parked = await parking.look(ACCOUNT)
-    assert parked is not None
-    assert parked.reason == "token"
+    assert await why_parked(scripts) == "token"
 
 
 # Pacing.
@@ -213,7 +212,7 @@ async def test_all_workers_stand_in_one_line_and_accounts_in_their_own(scripts: 
     elsewhere = await Pacing(scripts).take(other, "send", patience_seconds=0)
 
     assert isinstance(places[-1], Place)
-    assert 1.0 < places[-1].seconds <= 200 / 90
+    assert 1.0 < places[-1].seconds <= 200 / 100
     assert elsewhere == Place(0.0, True)
 
 
@@ -234,3 +233,44 @@ async def test_a_parked_account_has_no_line(scripts: Scripts) -> None:
     assert isinstance(place, Parked)
     assert place.reason == "token"
     assert 50 < place.seconds_left <= 60
+
+
+async def test_a_part_that_begins_takes_its_place_in_the_same_step(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([message("m1", now_ms())])
+    lease, conversation = await claim(scripts, settings)
+    _, conversation = await lease.plan(conversation, ["one", "two"], PlanMeta())
+    assert conversation.plan is not None
+    slow = ("ns:pace:test", 1_000_000, 1)  # one a second
+
+    async def begin(part: int, patience_seconds: float, line: tuple[str, int, int] | None = slow) -> object:
+        assert conversation.plan is not None
+        return await lease.begin_part(
+            conversation.plan.id, part, margin_seconds=1, line=line, patience_seconds=patience_seconds
+        )
+
+    first = await begin(0, 0)
+    hasty, patient = await begin(1, 0), await begin(1, 5)
+    await Parking(scripts).park(ACCOUNT, "token", 60)
+    parked = await begin(1, 5)
+    waited = await begin(1, 0, line=None)
+
+    assert first == waited == "sending"
+    assert isinstance(hasty, Place)
+    assert not hasty.taken
+    assert isinstance(patient, Place)
+    assert patient.taken
+    assert 0.5 < patient.seconds <= 1
+    assert isinstance(parked, Parked)
+    assert parked.reason == "token"
+
+
+async def test_a_turn_reads_that_its_account_rests(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([message("m1", now_ms())])
+    await Parking(scripts).park(ACCOUNT, "throttled", 60)
+
+    lease, conversation = await claim(scripts, settings)
+    await Parking(scripts).release(ACCOUNT)
+
+    assert conversation.parked == "throttled"
+    assert 50_000 < conversation.parked_ms <= 60_000
+    assert (await lease.reread()).parked == ""

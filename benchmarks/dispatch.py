@@ -16,7 +16,8 @@ from sandbox.stack import Stack, free_port
 
 HOUSE = "receiver, dispatcher, Celery worker"
 INSIDE = "the same work in the receiver's process (not durable)"
-CONSUMER = "receiver, Redis list, bare asyncio consumer (not durable)"
+CONSUMER = "receiver, Redis list, bare asyncio consumer that polls every 10 ms (not durable)"
+WOKEN = "the same, woken by each (keeps no deadlines)"
 RATES = (20, 100)
 WARM_UP_POSTS = 10
 
@@ -47,7 +48,10 @@ def run(scale: Scale, directory: Path) -> Report:
         addresses = {"LLM_API_URL": f"{url}/plain", "GRAPH_API_URL": url, "INSTAGRAM_API_URL": url, **ENVIRONMENT}
         house = stack.enter_context(Stack(directory / "house", quiet=0, max_wait=0, environment=addresses))
         pids = {name: process.pid for name, process in house.running.items()}
-        ways = {HOUSE: Way(house.web_port, pids | {"Redis": house.valkey.pid}), **_shortcuts(directory, house, stack)}
+        ways = {
+            HOUSE: Way(house.web_port, pids | {"Redis": house.valkey.pid}),
+            **_shortcuts(scale, directory, house, stack),
+        }
         for way in ways.values():
             _measure(way, 20, scale.count(tiny=2, quick=WARM_UP_POSTS, full=WARM_UP_POSTS), url)
             way.forget()
@@ -60,17 +64,20 @@ def run(scale: Scale, directory: Path) -> Report:
     return report
 
 
-def _shortcuts(directory: Path, house: Stack, stack: ExitStack) -> dict[str, Way]:
+def _shortcuts(scale: Scale, directory: Path, house: Stack, stack: ExitStack) -> dict[str, Way]:
     """Each in a database of its own, where no dispatcher looks."""
     ways: dict[str, Way] = {}
-    for name, how, database in ((INSIDE, "inside", 1), (CONSUMER, "push", 2)):
+    consumers = {CONSUMER: "poll"} | ({WOKEN: "wait"} if scale.name == "full" else {})
+    for database, name in enumerate([INSIDE, *consumers], start=1):
         env = house.environment | {"REDIS_URL": house.valkey.url.removesuffix("/0") + f"/{database}"}
-        port, log = free_port(), directory / f"{how}.log"
+        how, consumes = "inside" if name == INSIDE else "push", consumers.get(name)
+        port, log = free_port(), directory / f"{how}-{database}.log"
         process = stack.enter_context(started(python("benchmarks.shortcuts", how, port), log=log, env=env))
         answers(f"http://127.0.0.1:{port}/", process, log=log)
         pids = {"web": process.pid, "Redis": house.valkey.pid}
-        if how == "push":
-            consumer = started(python("benchmarks.shortcuts", "consume"), log=directory / "consume.log", env=env)
+        if consumes:
+            command = python("benchmarks.shortcuts", consumes)
+            consumer = started(command, log=directory / f"{consumes}.log", env=env)
             pids["consumer"] = stack.enter_context(consumer).pid
         ways[name] = Way(port, pids)
     return ways

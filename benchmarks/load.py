@@ -1,87 +1,50 @@
-"""`python -m benchmarks.load PORT CONNECTIONS SECONDS COUNT EVENTS`: a closed loop of signed POSTs, its own process.
+"""`python -m benchmarks.load PORT CONNECTIONS SECONDS COUNT EVENTS CORE`: a closed loop of signed POSTs.
 
-Each connection sends its next request when the last one is answered. One such process makes about 25,000 requests a
+Each connection sends its next request when the last one is answered. One such process makes about 40,000 requests a
 second at the most on a slow core: enough for one server process in Python, not for nginx. The requests are made
 before the clock starts; when all COUNT are sent the run ends, so no message is ever a duplicate.
 """
 
-import asyncio
 import json
+import os
+import select
+import socket
 import sys
 import time
 from collections import deque
-from typing import cast
-
-import uvloop
 
 from benchmarks.posts import requests
+from benchmarks.processes import pin
 
 WARM_UP_SECONDS = 0.3
+BEYOND_SECONDS = 60.0
 
 
-class _Connection(asyncio.Protocol):
-    def __init__(self, run: "_Run") -> None:
-        self._run = run
-        self._transport: asyncio.Transport | None = None
+class _Connection:
+    """Plain calls on a socket that is known to be readable: an event loop would cost as much as what is measured."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sent_at = 0.0
         self._buffer = b""
-        self._sent_at = 0.0
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's own class is no subclass of it
-        self._next()
+    def send(self, request: bytes) -> None:
+        self.sent_at = time.perf_counter()
+        self.socket.sendall(request)
 
-    def data_received(self, data: bytes) -> None:
+    def read(self) -> bytes | None:
+        """The whole answer, None while a part of it is missing; raise `ConnectionError` when there will be none."""
+        data = self.socket.recv(65536)
+        if not data:
+            raise ConnectionError
         buffer = self._buffer + data
         end = buffer.find(b"\r\n\r\n")
         if end < 0 or len(buffer) < end + 4 + _content_length(buffer[:end]):
             self._buffer = buffer
-            return
+            return None
         self._buffer = b""
-        self._run.answered(time.perf_counter(), self._sent_at, buffer.startswith(b"HTTP/1.1 200 "))
-        self._next()
-
-    def connection_lost(self, _exc: Exception | None) -> None:
-        if not self._run.over:
-            self._run.failures += 1
-        self._run.leave()
-
-    def _next(self) -> None:
-        assert self._transport is not None  # noqa: S101 - set when the connection was made
-        if self._run.over or not self._run.left:
-            self._run.finish()
-            self._transport.close()
-            return
-        self._sent_at = time.perf_counter()
-        self._transport.write(self._run.left.popleft())
-
-
-class _Run:
-    def __init__(self, left: deque[bytes], connections: int, seconds: float) -> None:
-        self.left = left
-        self.over = False
-        self.failures = 0
-        self.seconds: list[float] = []
-        self.ended = asyncio.Event()
-        self._connections = connections
-        self.counts_from = time.perf_counter() + min(WARM_UP_SECONDS, seconds / 5)
-        self._ends_at = self.counts_from + seconds
-        self.last = self.counts_from
-
-    def answered(self, now: float, sent_at: float, ok: bool) -> None:
-        self.failures += not ok
-        if now > self._ends_at:
-            self.finish()
-        elif sent_at >= self.counts_from:
-            self.seconds.append(now - sent_at)
-            self.last = now
-
-    def finish(self) -> None:
-        self.over = True
-
-    def leave(self) -> None:
-        self._connections -= 1
-        if not self._connections:
-            self.ended.set()
+        return buffer
 
 
 def _content_length(head: bytes) -> int:
@@ -89,33 +52,61 @@ def _content_length(head: bytes) -> int:
     return int(head[at + 15 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
 
 
-async def drive(port: int, connections: int, seconds: float, left: deque[bytes]) -> dict[str, float]:
+def drive(port: int, connections: int, seconds: float, left: deque[bytes]) -> dict[str, float]:
     """Requests per second, their median and 99th percentile in milliseconds, failures, how many were sent in all."""
-    loop = asyncio.get_running_loop()
-    sent = len(left)
-    run = _Run(left, connections, seconds)
-    for _ in range(connections):
-        await loop.create_connection(lambda: _Connection(run), "127.0.0.1", port)
-    async with asyncio.timeout(seconds + 60):
-        await run.ended.wait()
-    times = sorted(run.seconds)
+    count, failures = len(left), 0
+    times: list[float] = []
+    counts_from = time.perf_counter() + min(WARM_UP_SECONDS, seconds / 5)
+    ends_at = counts_from + seconds
+    last = counts_from
+    open_ones: dict[int, _Connection] = {}
+    with select.epoll() as readable:
+        for _ in range(min(connections, len(left))):
+            connection = _Connection(port)
+            open_ones[connection.socket.fileno()] = connection
+            readable.register(connection.socket, select.EPOLLIN)
+            connection.send(left.popleft())
+        while open_ones:
+            ready = readable.poll(BEYOND_SECONDS)
+            if not ready:
+                raise TimeoutError("the server has stopped answering")
+            for descriptor, _ in ready:
+                connection = open_ones[descriptor]
+                try:
+                    answer = connection.read()
+                except ConnectionError:
+                    answer, failures = b"", failures + 1
+                if answer is None:
+                    continue
+                now = time.perf_counter()
+                if answer:
+                    failures += not answer.startswith(b"HTTP/1.1 200 ")
+                    if counts_from <= connection.sent_at and now <= ends_at:
+                        times.append(now - connection.sent_at)
+                        last = now
+                    if left and now <= ends_at:
+                        connection.send(left.popleft())
+                        continue
+                readable.unregister(descriptor)
+                open_ones.pop(descriptor).socket.close()
     if not times:
         raise RuntimeError("nothing was answered after the warm-up: more requests are needed")
+    times.sort()
     return {
-        "rate": len(times) / max(run.last - run.counts_from, 1e-6),
+        "rate": len(times) / max(last - counts_from, 1e-6),
         "p50_ms": times[len(times) // 2] * 1000,
         "p99_ms": times[min(int(len(times) * 0.99), len(times) - 1)] * 1000,
-        "failures": run.failures,
-        "sent": sent - len(left),
+        "failures": failures,
+        "sent": count - len(left),
         "ran_out": not left,
     }
 
 
 def main() -> None:
-    port, connections, seconds, count, events = sys.argv[1:6]
+    port, connections, seconds, count, events, core = sys.argv[1:7]
+    pin(int(core), os.getpid())
     left = deque(requests(int(count), events=int(events)))
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        result = runner.run(drive(int(port), int(connections), float(seconds), left))
+    result = drive(int(port), int(connections), float(seconds), left)
     print(json.dumps(result | {"cpu_seconds": time.process_time()}))  # noqa: T201 - its answer
 
 

@@ -15,6 +15,7 @@ ACCOUNT = Account(
     page_id="104400000000001",
     token_env="INSTAGRAM_TOKEN",  # noqa: S106 - the variable's name
 )
+MESSENGER = Account(channel=Channel.MESSENGER, id="104400000000001", token_env="MESSENGER_TOKEN")  # noqa: S106
 TEXT = "Здравствуйте! Подскажите, пожалуйста, есть ли у вас свободное время на этой неделе?"
 SECRET = "benchmark-app-secret"  # noqa: S105 - signs what the benchmarks send themselves
 ENVIRONMENT = {"META_APP_SECRETS": SECRET}
@@ -26,11 +27,11 @@ def customers(count: int) -> list[str]:
     return [f"901{secrets.randbelow(10**13):013d}" for _ in range(count)]
 
 
-def body(people: Sequence[str]) -> bytes:
+def body(people: Sequence[str], account: Account = ACCOUNT) -> bytes:
     """One POST with a message of each of `people`."""
     now = int(time.time() * 1000)
     items = [
-        message_item(ACCOUNT, who, at_ms=now, text=TEXT, mid=secrets.token_urlsafe(MID_LENGTH)[:MID_LENGTH])
+        message_item(account, who, at_ms=now, text=TEXT, mid=secrets.token_urlsafe(MID_LENGTH)[:MID_LENGTH])
         for who in people
     ]
     (only,) = webhook_bodies(items, at_ms=now)

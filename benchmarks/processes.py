@@ -72,6 +72,14 @@ def cpu_seconds(*pids: int) -> float:
     return sum(sum(map(int, _stat(pid)[11:15])) for pid in pids) / TICKS
 
 
+def pin(core: int, *pids: int) -> None:
+    """Keep these processes and all their threads on one core, if the machine has it."""
+    if core in os.sched_getaffinity(0):
+        for pid in pids:
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), {core})
+
+
 def tree(pid: int) -> list[int]:
     """`pid` and all that descends from it."""
     children: dict[int, list[int]] = {}

@@ -1,8 +1,8 @@
 """The same work without the house around it: what the way from POST to Graph call is measured against.
 
-`inside PORT` answers in the receiver's own process. `push PORT` puts events on a Redis list that `consume` takes them
-from. Same signature check, same inbox script, same agent, same clients; but no lease, no plan, no ledger of the turn:
-a crash of either loses what it had taken.
+`inside PORT` answers in the receiver's own process. `push PORT` puts events on a Redis list; `poll` takes what is there
+every 10 ms, as a consumer does that has to keep deadlines as well, and `wait` is woken by each. Same signature check,
+same inbox script, same agent, same clients; but no lease, no plan, no ledger of the turn: a crash loses what was taken.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ from webhooks.translate import translate
 from worker.agent import Budget
 
 LIST = "bench:waiting"
+POLL_SECONDS = 0.01
 Answer = Callable[[Contact], Awaitable[None]]
 
 
@@ -110,14 +111,20 @@ async def _call(answer: Answer, contact: Contact) -> None:
     await answer(contact)
 
 
-async def consume(settings: Settings) -> None:
+async def consume(settings: Settings, how: str) -> None:
     client = connect(settings.env.redis_url, max_connections=4, timeout_seconds=30)
     running: set[asyncio.Task[None]] = set()
     async with answering(settings) as answer:
         while True:
-            taken = await client.blpop([LIST], timeout=5)
-            if taken is not None:
-                channel, account_id, customer_id = orjson.loads(taken[1])
+            if how == "wait":
+                waiting = await client.blpop([LIST], timeout=5)
+                taken = list(waiting[1:]) if waiting else []
+            else:
+                await asyncio.sleep(POLL_SECONDS)
+                popped: list[bytes | str] = await client.lpop(LIST, 100) or []  # type: ignore[assignment]  # with a count
+                taken = popped
+            for words in taken:
+                channel, account_id, customer_id = orjson.loads(words)
                 task = asyncio.create_task(_call(answer, Contact(Channel(channel), account_id, customer_id)))
                 running.add(task)
                 task.add_done_callback(running.discard)
@@ -125,9 +132,9 @@ async def consume(settings: Settings) -> None:
 
 def main() -> None:
     settings = load_settings()
-    if sys.argv[1] == "consume":
+    if sys.argv[1] in ("poll", "wait"):
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(consume(settings))
+            runner.run(consume(settings, sys.argv[1]))
         return
     uvicorn.run(
         Receiver(settings, sys.argv[1]),

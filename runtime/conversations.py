@@ -66,6 +66,11 @@ class Conversations:
         """The scoped id behind a conversation; "" when it is not kept any more."""
         return str(await self._scripts.command("HGET", f"ns:c:{conversation_id}", "customer") or "")
 
+    async def knows_as_sent(self, conversation_id: str, mid: str) -> bool:
+        """Is this message id in the books as sent from our side, by the bot or by a human?"""
+        words = await self._scripts.run("known", conversation_id, "", "", key_of("echo", mid), "")
+        return str(words[0]) != ""
+
     async def record(
         self, conversation_id: str, plan_id: str, part: int, state: PartState, *, mid: str = "", code: str = ""
     ) -> str:

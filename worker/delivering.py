@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Sequence
+from functools import partial
 
 from bot.conversation import Conversation, HistoryLine, Part, PartKind, PartState, Plan, PlanMeta
 from bot.delivery import MARGIN_MS, WINDOW_MS, WindowClosed, may_write
@@ -97,7 +98,13 @@ class Delivery:
         """The part may have arrived: our echo tells, or the Conversations API; it is never sent on a guess."""
         graph = self._house.graph(self._account)
         try:
-            verdict = await look_up(graph, conversation, part, stand_in_line=self._stand_in_line_to_read)
+            verdict = await look_up(
+                graph,
+                conversation,
+                part,
+                stand_in_line=self._stand_in_line_to_read,
+                is_known=partial(self._house.conversations.knows_as_sent, conversation.id),
+            )
         except LineTooLong as line:
             await self._lease.hold(line.seconds, Deferral.SETTLING)
             return "waits: settling"

@@ -52,11 +52,17 @@ class LineTooLong(Exception):
 
 
 async def look_up(
-    graph: GraphAPI, conversation: Conversation, part: Part, *, stand_in_line: Callable[[float], Awaitable[None]]
+    graph: GraphAPI,
+    conversation: Conversation,
+    part: Part,
+    *,
+    stand_in_line: Callable[[float], Awaitable[None]],
+    is_known: Callable[[str], Awaitable[bool]],
 ) -> Found | Settlement | LookAgain:
     """Not found twice, ten seconds apart and later than the send's own time limit: it was not sent.
 
-    `stand_in_line` is awaited before each call with how long it may take, and may raise `LineTooLong`.
+    `stand_in_line` is awaited before each call with how long it may take, and may raise `LineTooLong`. `is_known` says
+    whether a message id is in the books as sent from our side, be it by a human.
     """
     await stand_in_line(LINE_SECONDS)
     misses, failures = _looks(part.code)
@@ -72,13 +78,18 @@ async def look_up(
         if failures >= len(FAILED_LOOK_WAITS) or not isinstance(exc, Transient):
             return Settlement.HOPELESS
         return LookAgain(FAILED_LOOK_WAITS[failures], f"looks {misses} {failures + 1}")
-    # A template may be read back with its words, or with none at all.
     on_template = part.words != "" and not part.plain
-    wanted = {text_hash(part.words), ""} if on_template else {text_hash(part.text)}
+    wanted = text_hash(part.words if on_template else part.text)
     for message in recent:
         ours = message.from_id != conversation.contact.customer_id
         fresh = not message.created_at_ms or message.created_at_ms >= part.sending_at_ms - CLOCK_SLACK_MS
-        if ours and fresh and text_hash(message.text) in wanted:
+        if not ours or not fresh:
+            continue
+        if text_hash(message.text) == wanted:
+            return Found(message.id)
+        # A template may be read back without its words. So is a picture, the last one of ours or a human's: only what
+        # nobody has told us of yet can be it.
+        if on_template and not message.text.strip() and not await is_known(message.id):
             return Found(message.id)
     if conversation.now_ms - part.sending_at_ms <= SEND_TIMEOUT_MS:
         return LookAgain(LOOK_AGAIN_SECONDS, f"looks {misses} {failures}")

@@ -10,10 +10,10 @@ from runtime.settings import Account
 
 Line = Literal["send", "read"]
 
-# (calls a second, at once). Instagram's own pages say 100 a second, Messenger's 300; reading conversations back is
-# limited to 2 a second on both. What is sent at once comes on top in the first second.
-_SEND = {Channel.INSTAGRAM: (100, 5), Channel.MESSENGER: (225, 25)}
-_READ = (2, 1)
+# So many sends in any second: Instagram's own pages say 100, Messenger's 300, of which some are left to others. Reading
+# conversations back is limited to 2 a second on both; evenly, so that whoever has to know does not wait behind two.
+_SENDS = {Channel.INSTAGRAM: 100, Channel.MESSENGER: 250}
+_SECOND_US, _READ_EVERY_US = 1_000_000, 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class Place:
 
 
 def line_of(account: Account, line: Line) -> tuple[str, int, int]:
-    """Where the line is kept, microseconds from call to call, how many at once."""
-    rate, at_once = _SEND[account.channel] if line == "send" else _READ
-    return f"ns:pace:{account.channel}:{account.id}:{line}", round(1_000_000 / rate), at_once
+    """Where the line is kept, how many may call in any span of time, and that span in microseconds."""
+    most, span = (_SENDS[account.channel], _SECOND_US) if line == "send" else (1, _READ_EVERY_US)
+    return f"ns:line:{account.channel}:{account.id}:{line}", most, span
 
 
 class Pacing:

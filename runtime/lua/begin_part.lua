@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- The decision to send one part: fenced, and written down before the call.
--- ARGV: cid, token, plan_id, part, margin_ms, then as pace.lua: key of the line, interval, at once, longest wait (or
+-- ARGV: cid, token, plan_id, part, margin_ms, then as pace.lua: key of the line, how many, the span, longest wait (or
 --       nothing, where a place was taken before)
 -- Returns {'sending'}, or why not: {'parked', why, milliseconds left}, {'line', microseconds to wait, 1 when the place is
 -- taken}, {'lost'}, {'late'}, {'gone'}, or the part's own state.

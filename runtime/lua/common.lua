@@ -98,15 +98,17 @@ local function parking_of(cid)
   return 'ns:parked:' .. (c[1] or '') .. ':' .. (c[2] or '')
 end
 
--- A place in the line of an account's calls, as pace.lua explains.
-local function take_place(key, interval, burst, longest, parking)
+-- A place in the line of an account's calls, as pace.lua explains: never more than `most` in any `span`.
+local function take_place(key, most, span, longest, parking)
   local reason = redis.call('GET', parking)
   if reason then return 0, 0, reason, math.max(redis.call('PTTL', parking), 0) end
   local now = clock[1] * 1000000 + clock[2]
-  local turn = math.max(tonumber(redis.call('GET', key) or '0'), now)
-  local wait = math.max(turn - (burst - 1) * interval - now, 0)
+  local before = tonumber(redis.call('LINDEX', key, -most) or '0')
+  local turn = math.max(before + span, now)
+  local wait = turn - now
   if wait > longest * 1000 then return wait, 0, '', 0 end
-  redis.call('SET', key, text(turn + interval), 'PX', math.ceil((turn + interval - now) / 1000) + 1)
+  if redis.call('RPUSH', key, text(turn)) > most then redis.call('LPOP', key) end
+  redis.call('PEXPIRE', key, math.ceil((wait + span) / 1000) + 1)
   return wait, 1, '', 0
 end
 

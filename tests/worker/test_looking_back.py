@@ -95,7 +95,7 @@ async def test_known_words_are_not_handed_over_again(bench: ReadingBench) -> Non
     _, conversation = await asked(bench)
     managers(bench, "Минуту")
     await look_back(bench.reading, conversation, bench.account)
-    await bench.scripts.command("DEL", f"ns:pace:{bench.account.channel}:{bench.account.id}:read")
+    await bench.scripts.command("DEL", f"ns:line:{bench.account.channel}:{bench.account.id}:read")
 
     assert not await look_back(bench.reading, conversation, bench.account)
 

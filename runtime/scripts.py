@@ -1,21 +1,34 @@
 """The Lua scripts: every change of a conversation is one of these, atomic on the server."""
 
 import hashlib
+from collections.abc import Mapping
+from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from redis.exceptions import RedisError, ResponseError
 
 from runtime.redis import Store, store_error
 
-_FOLDER = resources.files("runtime") / "lua"
+
+def read_scripts(folder: Traversable) -> Mapping[str, tuple[str, str]]:
+    """Digest and source of each script, as the server gets it: its shebang, the shared functions, its own body."""
+    common = (folder / "common.lua").read_text(encoding="utf-8")
+    found: dict[str, tuple[str, str]] = {}
+    for file in folder.iterdir():
+        name, dot, kind = file.name.partition(".")
+        if kind == "lua" and dot and name != "common":
+            shebang, _, body = file.read_text(encoding="utf-8").partition("\n")
+            text = f"{shebang}\n{common}\n{body}"
+            found[name] = (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)
+    return found
 
 
-def source(name: str) -> str:
-    """The script as the server gets it: its shebang, the shared functions, its own body."""
-    shebang, _, body = (_FOLDER / f"{name}.lua").read_text(encoding="utf-8").partition("\n")
-    common = (_FOLDER / "common.lua").read_text(encoding="utf-8")
-    return f"{shebang}\n{common}\n{body}"
+@cache
+def _scripts() -> Mapping[str, tuple[str, str]]:
+    """All at once and once only: files that are updated under a running process must not reach it."""
+    return read_scripts(resources.files("runtime") / "lua")
 
 
 class Scripts:
@@ -23,14 +36,10 @@ class Scripts:
 
     def __init__(self, client: Store) -> None:
         self.client = client
-        self._loaded: dict[str, tuple[str, str]] = {}
+        self._scripts = _scripts()
 
     async def run(self, name: str, *args: str | bytes | float) -> Any:
-        known = self._loaded.get(name)
-        if known is None:
-            text = source(name)
-            known = self._loaded[name] = (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)
-        digest, text = known
+        digest, text = self._scripts[name]
         call = self.client.wire.call
         try:
             try:

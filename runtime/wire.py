@@ -30,15 +30,19 @@ class Wire:
         self._timeout = timeout_seconds
         self._line: _Line | None = None
         self._connecting: asyncio.Task[_Line] | None = None
+        self._closed = False
 
     async def call(self, *words: str | bytes | float) -> Any:
         """The server's answer. Raises redis-py's errors; after one of the connection nobody knows what was done."""
+        if self._closed:
+            raise RedisConnectionError("the client is closed")
         line = self._line
         if line is None or line.is_closing:
             line = await self._connected()
         return await line.send(hiredis.pack_command(words))  # type: ignore[arg-type]  # its stub wants ints as well
 
     async def aclose(self) -> None:
+        self._closed = True
         if self._connecting is not None:
             await cancel_and_wait(self._connecting)
         if self._line is not None:
@@ -49,7 +53,11 @@ class Wire:
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.create_task(self._connect())
             self._connecting.add_done_callback(lambda task: task.cancelled() or task.exception())
-        return await asyncio.shield(self._connecting)
+        connecting = self._connecting
+        await asyncio.wait({connecting})
+        if connecting.cancelled():
+            raise RedisConnectionError("the client was closed")
+        return connecting.result()
 
     async def _connect(self) -> "_Line":
         if self._line is not None:

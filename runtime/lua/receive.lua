@@ -22,7 +22,6 @@
 local QUIET, CAP, FLOOD = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local HISTORY_LINES = 60
 local stored, duplicates, foreign, own = 0, 0, 0, 0
-local received = {} -- by account: counted once for the whole call
 
 local people
 -- How long a human's words keep the bot out, and within what time an echo is Meta's own automatic reply.
@@ -84,13 +83,14 @@ local function keep_early_edit(cid, key, number, new_text)
   redis.call('PEXPIRE', edits, SEEN_HORIZON, 'NX')
 end
 
-local function with_early_edit(cid, key, payload)
+-- The message as an early edit has made it, or nil. Nothing may fail once a message has begun to be stored, so this is
+-- asked before; an edit that cannot be read is none.
+local function by_early_edit(cid, key, payload)
   local early = redis.call('HGET', at(cid, 'edits'), key)
-  if not early then return payload end
-  redis.call('HDEL', at(cid, 'edits'), key)
-  note(cid, key, 'edited')
+  if not early then return end
   local number, new_text = string.match(early, '^(%d+) (.*)$')
-  return edited(payload, tonumber(number), new_text)
+  local read, new_payload = pcall(edited, payload, tonumber(number), new_text)
+  return read and new_payload or nil
 end
 
 -- Every customer's words pass here, so it asks the server once for all it must know and writes the fields once.
@@ -102,6 +102,7 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
   local c = redis.call('HMGET', at(cid), 'account', 'state', 'first', 'takeover_until', 'acted_at', 'said_at', 'seq', 'rev')
   local state, seq = c[2] or 'rest', text((tonumber(c[7]) or 0) + 1)
   local fields = {'seq', seq}
+  local new_payload = c[1] and reason == '' and by_early_edit(cid, key, payload)
   local function set(field, value) fields[#fields + 1] = field; fields[#fields + 1] = value end
   if not c[1] then
     set('customer', customer) set('account', account_id) set('channel', channel) set('state', state)
@@ -116,8 +117,12 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
   else
     redis.call('ZADD', at(cid, 'seen'), NOW, key)
     if reason == 'standby' then redis.call('ZADD', at(cid, 'seen'), NOW, copy) end
-    received[account] = (received[account] or 0) + 1
+    count(account, 'received')
     note(cid, key, 'received')
+  end
+  if new_payload then
+    redis.call('HDEL', at(cid, 'edits'), key)
+    note(cid, key, 'edited')
   end
   stored = stored + 1
   if found ~= '' then event('found_by_' .. found) end
@@ -128,8 +133,7 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
   redis.call('ZADD', 'ns:open', NOW, cid .. ' ' .. key)
   if reason == '' and seen[3] then reason = 'deleted' end
   if reason == '' then
-    if c[1] then payload = with_early_edit(cid, key, payload) end
-    local waiting = redis.call('RPUSH', at(cid, 'inbox'), seq .. ' ' .. text(NOW) .. ' ' .. key .. ' ' .. payload)
+    local waiting = redis.call('RPUSH', at(cid, 'inbox'), seq .. ' ' .. text(NOW) .. ' ' .. key .. ' ' .. (new_payload or payload))
     if waiting > FLOOD then
       redis.call('RPOP', at(cid, 'inbox'))
       reason = 'flood'
@@ -461,5 +465,4 @@ for i = 5, #ARGV, 11 do
     keep_no_longer(cid)
   end
 end
-for account, by in pairs(received) do count(account, 'received', by) end
 return {stored, duplicates, foreign, own}

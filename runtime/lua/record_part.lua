@@ -4,7 +4,10 @@
 -- Returns the state that stands, or 'gone'.
 
 local cid, plan_id, i, state, key, code = unpack(ARGV, 1, 6)
-if key ~= '' then remember_sent(cid, key) end
+if key ~= '' then
+  remember_sent(cid, key)
+  if redis.call('HGET', at(cid), 'state') == 'rest' then retain(cid) end -- it comes after the end, and goes with the rest
+end
 local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')
 if plan[1] ~= plan_id then return 'gone' end
 if plan[2] == 'sent' then return 'sent' end

@@ -267,3 +267,17 @@ async def test_the_outbox_is_bounded_and_says_so(bench: Bench, scripts: Scripts)
     assert await scripts.command("ZCARD", "ns:unread:due") == 1000
     assert await scripts.command("HGET", "ns:events", "unread_dropped") == "3"
     assert await scripts.command("HKEYS", "ns:alerts") == [f"unread:instagram:{CONTACT.account_id}"]
+
+
+@pytest.mark.parametrize("garbage", ["", "x", "1 ", "1 {", '1000000000000000 "x"'])
+async def test_an_early_edit_that_cannot_be_read_costs_nothing_but_itself(
+    bench: Bench, scripts: Scripts, garbage: str
+) -> None:
+    await bench.receive(edit("b", "y"))
+    await scripts.command("HSET", f"ns:c:{CID}:edits", key_of("message", "a"), garbage)
+
+    await bench.receive(message("a", "Есть синяя?"))
+
+    assert len(await texts(bench)) == 1
+    assert await scripts.command("ZCARD", "ns:open") == 1
+    assert (await scripts.command("HGETALL", "ns:count"))["received"] == "1"

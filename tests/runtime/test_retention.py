@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.conversation import PartState
 from bot.messages import Channel, Contact, CustomerMessage, Echo, MessageKind
 from bot.outcome import Outcome, SilenceReason
 from runtime.clock import now_ms
@@ -59,3 +60,13 @@ async def test_what_is_open_is_kept_and_what_is_closed_goes_in_time(scripts: Scr
 
     assert set(opened.values()) == {FOR_GOOD}
     assert FOR_GOOD not in closed.values()
+
+
+async def test_a_message_id_learned_after_the_end_is_not_kept_for_good(scripts: Scripts, settings: Settings) -> None:
+    await Inbox(scripts, settings).receive([message("m1", closed_as=SilenceReason.STANDBY)])
+
+    await Conversations(scripts, settings).record(CONTACT.conversation_id, "gone", 0, PartState.SENT, mid="late")
+
+    left = await keys_left(scripts)
+    assert f"ns:c:{CONTACT.conversation_id}:sent" in left
+    assert FOR_GOOD not in left.values()

@@ -1,8 +1,11 @@
 import asyncio
+import shutil
+from importlib import resources
+from pathlib import Path
 
 import pytest
 
-from runtime.scripts import Scripts
+from runtime.scripts import Scripts, read_scripts
 
 pytestmark = pytest.mark.anyio
 
@@ -27,3 +30,16 @@ async def test_a_cancellation_is_never_swallowed(scripts: Scripts, kind: str) ->
 
         assert done
         assert asking.cancelled()
+
+
+def test_files_that_change_under_a_running_process_do_not_reach_it(tmp_path: Path) -> None:
+    with resources.as_file(resources.files("runtime") / "lua") as folder:
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    scripts = read_scripts(tmp_path)
+    before = dict(scripts)
+
+    for file in tmp_path.iterdir():
+        file.write_text("return 'another version'", encoding="utf-8")
+
+    assert dict(scripts) == before
+    assert {file.stem for file in tmp_path.iterdir()} - set(scripts) == {"common"}

@@ -148,6 +148,21 @@ async def test_the_connection_is_made_as_the_address_says(own_valkey: EmbeddedVa
 
 
 @pytest.mark.anyio
+async def test_closing_while_it_connects_is_an_outage_to_who_waits(own_valkey: EmbeddedValkey, store: Store) -> None:
+    os.kill(own_valkey.pid, signal.SIGSTOP)  # it is connected to, and never greets
+    try:
+        asking = [asyncio.create_task(Scripts(store).command("PING")) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        await store.aclose()
+        answers = await asyncio.gather(*asking, return_exceptions=True)
+        later = await asyncio.gather(Scripts(store).command("PING"), return_exceptions=True)
+    finally:
+        os.kill(own_valkey.pid, signal.SIGCONT)
+
+    assert {type(answer) for answer in [*answers, *later]} == {StoreUnavailable}
+
+
+@pytest.mark.anyio
 async def test_closing_ends_what_is_still_waited_for(own_valkey: EmbeddedValkey, store: Store) -> None:
     scripts = Scripts(store)
     await scripts.command("PING")

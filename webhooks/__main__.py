@@ -34,6 +34,7 @@ def main() -> int:
         http=BoundedHead,
         ws="none",
         lifespan="on",
+        proxy_headers=False,  # nothing here asks who is calling, and the wrapper costs every POST
         access_log=False,
         log_config=None,
         server_header=False,

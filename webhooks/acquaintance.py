@@ -6,7 +6,8 @@ turn out to be ours: after a worker has asked Meta, or after a restart with the 
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from bot.messages import Event, Noted
@@ -19,7 +20,7 @@ from runtime.redis import StoreUnavailable
 from webhooks.accounts import Accounts
 from webhooks.endpoints import EventStore
 from webhooks.payloads import parse_body
-from webhooks.translate import translate
+from webhooks.translate import MOST_EVENTS, translate
 
 log = get_logger(__name__)
 
@@ -92,20 +93,22 @@ class Acquaintance:
 
 def _strangers(body: bytes, accounts: Accounts, at_ms: int) -> list[str]:
     """A record for each entry that is no account's of ours."""
-    payload = parse_body(body)
     records: list[str] = []
-    for part in payload if isinstance(payload, list) else [payload]:
-        if not isinstance(part, dict) or as_text(part.get("object")) != "instagram":
-            continue
-        for entry in as_list(part.get("entry")):
-            alone: dict[str, Any] = {"object": "instagram", "entry": [entry]}
-            if any(_is_stranger(event) for event in translate(alone, accounts, at_ms)):
-                record = json.dumps({"at": at_ms, "payload": alone}, separators=(",", ":"))
-                if len(record) <= MOST_BYTES:
-                    records.append(record)
-                else:
-                    log.error("early_event_too_large", size_bytes=len(record))
+    for entry in islice(_entries(parse_body(body)), MOST_EVENTS):
+        alone: dict[str, Any] = {"object": "instagram", "entry": [entry]}
+        if any(_is_stranger(event) for event in translate(alone, accounts, at_ms)):
+            record = json.dumps({"at": at_ms, "payload": alone}, separators=(",", ":"))
+            if len(record) <= MOST_BYTES:
+                records.append(record)
+            else:
+                log.error("early_event_too_large", size_bytes=len(record))
     return records
+
+
+def _entries(payload: object) -> Iterator[object]:
+    for part in payload if isinstance(payload, list) else [payload]:
+        if isinstance(part, dict) and as_text(part.get("object")) == "instagram":
+            yield from as_list(part.get("entry"))
 
 
 def _is_stranger(event: Event) -> bool:

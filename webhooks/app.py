@@ -1,9 +1,9 @@
 """Puts the receiver together: one ASGI application from settings and a store."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -25,6 +25,7 @@ from webhooks.watchdog import watch_dispatcher
 log = get_logger(__name__)
 
 WEBHOOK_PATH = "/webhooks/meta"
+_AGAIN_SECONDS = 5.0
 
 
 class Store(EventStore, HealthStore, MetricsStore, Protocol):
@@ -38,11 +39,13 @@ def create_app(
     accounts: Accounts | None = None,
     strangers: Strangers | None = None,
     close: Callable[[], Awaitable[None]] | None = None,
-    watch: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    beside: Sequence[Callable[[], Awaitable[None]]] = (),
+    again_seconds: float = _AGAIN_SECONDS,
     limits: Limits | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
-    """The application; `watch` runs beside it until the server stops, then `close` is awaited."""
+    """The application. Each of `beside` runs until it ends or the server stops, and is begun anew after a failure;
+    then `close` is awaited."""
     metrics = ReceiverMetrics()
     webhook = WebhookEndpoint(
         secrets=settings.env.app_secrets,
@@ -59,13 +62,14 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_site: Starlette) -> AsyncIterator[None]:
         _say_what_is_missing(settings)
-        watching = asyncio.create_task(watch()) if watch is not None else None
+        running = {asyncio.create_task(_keep_running(job, again_seconds)) for job in beside}
         try:
             yield
         finally:
-            if watching is not None:
-                watching.cancel()
-                await asyncio.wait({watching}, timeout=2)
+            for task in running:
+                task.cancel()
+            if running:
+                await asyncio.wait(running, timeout=2)
             if close is not None:
                 await close()
 
@@ -99,11 +103,20 @@ def open_app(settings: Settings) -> ASGIApp:
     strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
 
     async def watch() -> None:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(strangers.run())
-            tasks.create_task(watch_dispatcher(settings))
+        await watch_dispatcher(settings)
 
-    return create_app(settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, watch=watch)
+    return create_app(
+        settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, beside=(strangers.run, watch)
+    )
+
+
+async def _keep_running(job: Callable[[], Awaitable[None]], again_seconds: float) -> None:
+    while True:
+        try:
+            return await job()
+        except Exception:
+            log.exception("receiver_job_failed")  # none of them is worth a receiver, nor another one of them
+        await asyncio.sleep(again_seconds)
 
 
 def _say_what_is_missing(settings: Settings) -> None:

@@ -38,7 +38,7 @@ _WORTH_A_LINE = frozenset(
         "unknown",
         "changed_fields",
         "no_customer",
-        "ghost_edit",
+        "surplus",
         "test_event",
     }
 )

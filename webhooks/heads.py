@@ -1,15 +1,17 @@
-"""Bounds what a connection may take before its request has begun: endless headers, or none at all.
+"""Bounds what a connection may take that no application sees: endless heads, trailers and pipelines, unread answers.
 
-uvicorn collects a request's head until it is complete, however long that takes and however large it grows, and what
-comes after an early answer keeps its connection open for ever. A proxy in front has bounds of its own; a receiver
-without one must not be brought down by a stranger with a single connection.
+uvicorn collects a request's head until it is complete, however long that takes and however large it grows, keeps every
+trailer of a chunked body and every request that came before its turn, and holds what a client does not read for ever.
+A proxy in front has bounds of its own; a receiver without one must not be brought down by a stranger with a single
+connection.
 """
 
 import asyncio
 import logging
+import socket
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from runtime.clock import monotonic
 from webhooks.throttle import Throttle
@@ -17,31 +19,76 @@ from webhooks.throttle import Throttle
 HEAD_BYTES = 64 * 1024
 """Meta's own heads stay under 1 KiB. Counted from the second read on; the first is as large as a read can be."""
 
+MOST_HEADERS = 256
+"""One of a few bytes takes a hundred once it is read."""
+
 HEAD_SECONDS = 20.0
+
+IDLE_BYTES = 64 * 1024
+"""What may come after a piece of a body and before the next: a chunk's extensions, the trailers. The parser joins the
+pieces of a long one anew at every read, which is cheap up to here."""
+
+REQUEST_BYTES = 12 * 1024 * 1024
+"""The largest body that is taken, and half as much again for the frames of its chunks."""
+
+MOST_PIPELINED = 8
+"""Requests that wait for their turn: neither Meta nor a common proxy sends any. Each is at most as large as a read."""
+
+UNREAD_SECONDS = 20.0
+"""How long an answer may wait for a client that does not read it."""
+
 _LOG_AGAIN_SECONDS = 30.0
 
 
+class TooMuchAsked(Exception):
+    """A head with more headers, or a pipeline with more requests, than anybody needs."""
+
+
+class _Trailers(list[tuple[bytes, bytes]]):
+    """Where uvicorn puts the trailers of a chunked body, which nobody reads."""
+
+    def append(self, _trailer: tuple[bytes, bytes], /) -> None:
+        pass
+
+
+_TRAILERS = _Trailers()
+
+
 class BoundedHead(HttpToolsProtocol):
-    """A request whose head comes in one piece, as Meta's do, costs two comparisons more than it did."""
+    """A request that comes in one piece, as Meta's do, costs a few comparisons more than it did."""
 
     head_bytes = HEAD_BYTES
     head_seconds = HEAD_SECONDS
+    unread_seconds = UNREAD_SECONDS
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._patience: asyncio.TimerHandle | None = None
         self._taken = 0
+        self._idle = 0
+        self._request = 0
+        self._abreast: list[RequestResponseCycle] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._patience = self.loop.call_later(self.head_seconds, self._run_out)
+        # The kernel ends what stays unread, whether uvicorn waits for it or has closed; elsewhere than on Linux nobody.
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            milliseconds = round(self.unread_seconds * 1000)
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
     def data_received(self, data: bytes) -> None:
+        earlier = self.cycle
+        unread = len(earlier.body) if earlier is not None and earlier.more_body else 0
         super().data_received(data)
         cycle = self.cycle
         if cycle is not None and cycle.scope is self.scope and not cycle.response_complete:
             if self._patience is not None:
                 self._forget()
+            if cycle.more_body:
+                if cycle is not earlier:
+                    self._idle = self._request = 0
+                self._count(len(data), got_body=len(cycle.body) > (unread if cycle is earlier else 0))
         elif self._patience is None:
             self._patience = self.loop.call_later(self.head_seconds, self._run_out)
         else:
@@ -49,9 +96,30 @@ class BoundedHead(HttpToolsProtocol):
             if self._taken > self.head_bytes:
                 self._end(b"431 Request Header Fields Too Large")
 
+    def on_headers_complete(self) -> None:
+        # uvicorn answers what is raised here as it does a broken request: with 400 and the end of the connection.
+        if len(self.headers) > MOST_HEADERS:
+            raise TooMuchAsked
+        earlier = self.cycle
+        super().on_headers_complete()
+        self.headers = _TRAILERS
+        if self.pipeline:
+            self._abreast = [*self._abreast[-MOST_PIPELINED:], earlier]
+            if len(self.pipeline) > MOST_PIPELINED:
+                raise TooMuchAsked
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget()
+        for cycle in self._abreast:  # uvicorn tells only the last one, and the others would answer into nothing
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
+
+    def _count(self, size_bytes: int, *, got_body: bool) -> None:
+        self._request += size_bytes
+        self._idle = 0 if got_body else self._idle + size_bytes
+        if self._idle > IDLE_BYTES or self._request > REQUEST_BYTES:
+            self._end()
 
     def _run_out(self) -> None:
         self._patience = None
@@ -64,12 +132,14 @@ class BoundedHead(HttpToolsProtocol):
             self._patience.cancel()
             self._patience = None
 
-    def _end(self, status: bytes) -> None:
+    def _end(self, status: bytes = b"") -> None:
         self._forget()
         if self.transport.is_closing():
             return
-        answered = self.cycle.scope if self.cycle is not None else None
-        if self.scope is not answered:  # else nothing was asked, and a proxy would take this for its next answer
+        cycle = self.cycle
+        answered, busy = (None, False) if cycle is None else (cycle.scope, not cycle.response_complete)
+        # A proxy would take this for the answer it waits for, or for its next one when nothing was asked.
+        if status and self.scope is not answered and not busy:
             self.transport.write(b"HTTP/1.1 %s\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status)
         self.transport.close()
 

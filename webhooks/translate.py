@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from bot.messages import Channel, Comment, Event, Noted
@@ -17,29 +18,41 @@ _COMMENT_FIELDS = {"comments": "comment", "live_comments": "comment", "mentions"
 # What a `changes` value of a messaging field holds; the dashboard's "Test" button sends messages this way.
 _ITEM_KEYS = ("message", "postback", "message_edit", "reaction", "read", "referral", "optin")
 
+MOST_EVENTS = 5_000
+"""Of one body; Meta puts at most 1000 into one. Millions of empty items fit into 8 MiB; so many messages are still
+stored within the half second that a receiver gives Redis."""
+
 
 def translate(payload: object, accounts: Accounts, received_ms: int) -> list[Event]:
-    """`payload` is what `parse_body` gave; `received_ms` stands in for times that are missing or absurd."""
-    events: list[Event] = []
+    """`payload` is what `parse_body` gave; `received_ms` stands in for times that are missing or absurd.
+
+    What is past `MOST_EVENTS` is not looked at: one `surplus` stands for it.
+    """
+    events = list(islice(_events(payload, accounts, received_ms), MOST_EVENTS + 1))
+    if len(events) > MOST_EVENTS:
+        events[MOST_EVENTS] = Noted("surplus")
+    return events
+
+
+def _events(payload: object, accounts: Accounts, received_ms: int) -> Iterator[Event]:
     for body in payload if isinstance(payload, list) else [payload]:
         if not isinstance(body, dict):
-            events.append(Noted("unparsable"))
+            yield Noted("unparsable")
             continue
         channel = _CHANNELS.get(as_text(body.get("object")))
         if channel is None:
-            events.append(Noted("unknown_object"))
+            yield Noted("unknown_object")
             continue
         our_ids = accounts.on(channel)
         entries = body.get("entry")
         if entries is not None and not isinstance(entries, list | dict):
-            events.append(Noted("unparsable"))
+            yield Noted("unparsable")
         for raw in as_list(entries):
             if isinstance(raw, dict):
                 entry = Entry(channel, as_id(raw.get("id")), raw.get("time"), our_ids, received_ms)
-                events += _entry_events(raw, entry)
+                yield from _entry_events(raw, entry)
             else:
-                events.append(Noted("unparsable"))
-    return events
+                yield Noted("unparsable")
 
 
 def _entry_events(raw: Mapping[str, Any], entry: Entry) -> Iterator[Event]:

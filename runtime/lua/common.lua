@@ -15,9 +15,12 @@ local function note(cid, key, event, why)
   redis.call('XADD', 'ns:ledger', 'MAXLEN', '~', LEDGER_ENTRIES, '*', 'c', cid, 'm', key, 'e', event, 'w', why or '')
 end
 
+-- A day can be asked for until it is 400 days old. A count that is as large as its step is new, so that few calls set
+-- the time to live.
 local function count(account, what, by)
-  redis.call('HINCRBY', 'ns:count', what, by or 1)
-  redis.call('HINCRBY', 'ns:count:' .. DAY, account .. ' ' .. what, by or 1)
+  local day, step = 'ns:count:' .. DAY, by or 1
+  redis.call('HINCRBY', 'ns:count', what, step)
+  if redis.call('HINCRBY', day, account .. ' ' .. what, step) == step then redis.call('PEXPIRE', day, 401 * 86400000) end
 end
 
 -- An inbox entry is "seq recv key {json}": the head is read here without decoding the JSON.

@@ -15,6 +15,7 @@ from runtime.scripts import Scripts
 from runtime.settings import Settings
 
 pytestmark = pytest.mark.anyio
+DAY_MS = 86_400_000
 ANNA = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
 BORIS = Contact(Channel.MESSENGER, "104400000000001", "7000000000000011")
 
@@ -166,3 +167,17 @@ async def test_each_place_that_disagrees_is_named(scripts: Scripts, settings: Se
         Fault(boris, key_of("message", "b1"), "not_open"),
         Fault(boris, "", "not_due"),
     }
+
+
+async def test_a_days_sums_are_kept_as_long_as_they_can_be_asked_for_and_no_longer(
+    scripts: Scripts, settings: Settings
+) -> None:
+    inbox = Inbox(scripts, settings)
+    await inbox.receive([message(ANNA, "a1")])
+    await inbox.receive([message(ANNA, "a2"), message(BORIS, "b1")])
+    await answer(scripts, settings, BORIS)
+
+    [day] = await scripts.command("KEYS", "ns:count:*")
+    left_ms = int(await scripts.command("PTTL", day))
+    assert 400 * DAY_MS < left_ms <= 401 * DAY_MS
+    assert await scripts.command("PTTL", "ns:count") == -1

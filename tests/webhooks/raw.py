@@ -68,12 +68,20 @@ def sends_until_cut_off(connection: socket.socket, data: bytes, *, times: int, e
     return times
 
 
-def serve(*, keep_alive_seconds: int, head_seconds: float = HEAD_SECONDS) -> Iterator[Receiver]:
+def serve(
+    *,
+    keep_alive_seconds: int,
+    head_seconds: float = HEAD_SECONDS,
+    unread_seconds: float = 20.0,
+    send_buffer_bytes: int | None = None,
+    store: RememberingStore | None = None,
+) -> Iterator[Receiver]:
     class Bounded(BoundedHead):
         head_bytes = 16 * 1024
 
     Bounded.head_seconds = head_seconds
-    store = RememberingStore()
+    Bounded.unread_seconds = unread_seconds
+    store = store or RememberingStore()
     server = uvicorn.Server(
         uvicorn.Config(
             create_app(make_settings(), store, limits=Limits(body_seconds=head_seconds)),
@@ -86,6 +94,8 @@ def serve(*, keep_alive_seconds: int, head_seconds: float = HEAD_SECONDS) -> Ite
         )
     )
     listening = socket.create_server(("127.0.0.1", 0))
+    if send_buffer_bytes is not None:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     deadline = time.monotonic() + 20

@@ -1,16 +1,25 @@
 """Connections: how long they may stay, how much they may bring, and what they are told."""
 
+import asyncio
+import os
 import re
+import socket
+import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
+from bot.messages import Event
 from tests.webhooks.raw import (
     HEAD_SECONDS,
+    HELLO,
     PATH,
+    SECONDS,
     SIGNED,
     Receiver,
+    chunked,
     request,
     sends_until_cut_off,
     serve,
@@ -18,7 +27,11 @@ from tests.webhooks.raw import (
     statuses,
     until_closed,
 )
-from tests.webhooks.support import VERIFY_TOKEN
+from tests.webhooks.support import VERIFY_TOKEN, RememberingStore
+
+MIB = 1024 * 1024
+STRANGERS = request(b"X-Hub-Signature-256: sha256=" + b"0" * 64, b"Transfer-Encoding: chunked", body=b"1\r\nx\r\n")
+LIVE = request(method=b"GET", target=b"/health/live")
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +125,108 @@ def test_a_connection_in_use_outlives_the_patience_for_heads(patient: Receiver) 
             connection.sendall(signed())
             assert statuses(connection.recv(65536)) == [200]
             time.sleep(HEAD_SECONDS / 2)
+
+
+# What no application sees.
+
+
+@pytest.mark.parametrize(
+    ("begun", "endless"),
+    [
+        (STRANGERS + b"0\r\n", b"a: b\r\n" * 10_000),
+        (STRANGERS + b"0\r\na: ", b"a" * 60_000),
+        (STRANGERS + b"1;", b"a" * 60_000),
+        (STRANGERS, b"1\r\nx\r\n" * 10_000),
+    ],
+    ids=["trailers", "one trailer", "extension", "smallest chunks"],
+)
+def test_what_a_stranger_adds_to_a_body_is_cut_off(patient: Receiver, begun: bytes, endless: bytes) -> None:
+    before = memory_bytes()
+    with patient.connect() as connection, patient.connect() as another:
+        connection.sendall(begun)
+        sent, slowest = 0, 0.0
+        while sent < 32 * MIB and sends_until_cut_off(connection, endless, times=1):
+            sent += len(endless)
+            if sent % (20 * len(endless)) == 0:
+                slowest = max(slowest, seconds_to_answer(another))
+
+    assert sent < 16 * MIB
+    assert memory_bytes() - before < 50 * MIB
+    assert slowest < 0.5
+
+
+@pytest.mark.parametrize("piece", [len(HELLO), 1])
+def test_a_small_trailer_costs_no_message(patient: Receiver, piece: int) -> None:
+    patient.store.calls.clear()
+    body = chunked(HELLO, piece)[:-2] + b"X-Checksum: 1\r\n\r\n"
+    head = request(b"X-Hub-Signature-256: " + SIGNED, b"Transfer-Encoding: chunked", b"Trailer: X-Checksum")
+    with patient.connect() as connection:
+        for _ in range(2):
+            connection.sendall(head + body[:-20])
+            connection.sendall(body[-20:])
+            assert statuses(connection.recv(65536)) == [200]
+
+    assert len(patient.store.calls) == 2
+
+
+def test_a_head_of_very_many_headers_is_refused(patient: Receiver) -> None:
+    heard = patient.hears(request(*[b"a:b"] * 300, method=b"GET", target=b"/health/live"))
+
+    assert statuses(heard) == [400]
+
+
+def test_requests_that_wait_for_their_turn_are_few(patient: Receiver) -> None:
+    before = memory_bytes()
+    with patient.connect() as connection:
+        sent = sends_until_cut_off(connection, LIVE * 100, times=5000)
+
+    assert sent < 4000  # most of that is what the system holds for a socket
+    assert memory_bytes() - before < 50 * MIB
+
+
+def test_answers_that_nobody_reads_do_not_keep_a_connection() -> None:
+    for receiver in serve(keep_alive_seconds=75, unread_seconds=1.0, send_buffer_bytes=4096):
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", receiver.port))
+            connection.sendall(request(method=b"GET", target=b"/metrics") * 10)
+            sent = sends_until_cut_off(connection, b"\r\n", times=50, every_seconds=0.1)
+
+    assert sent < 50
+
+
+class FrozenStore(RememberingStore):
+    async def receive(self, events: Sequence[Event]) -> None:
+        await asyncio.Event().wait()
+
+
+def test_whoever_leaves_amid_a_pipeline_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    for receiver in serve(keep_alive_seconds=75, store=FrozenStore()):
+        with receiver.connect() as connection:
+            connection.sendall(signed() * 3)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            time.sleep(0.1)  # it has to be read first
+        deadline = time.monotonic() + SECONDS
+        shown = b""
+        while b'posts_total{status="503"}' not in shown:
+            assert time.monotonic() < deadline, shown
+            with receiver.connect() as another:
+                another.sendall(request(b"Connection: close", method=b"GET", target=b"/metrics"))
+                shown = until_closed(another)
+
+    assert "Exception in ASGI application" not in caplog.text
+
+
+def memory_bytes() -> int:
+    """What this process, receiver and stranger, has in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def seconds_to_answer(connection: socket.socket) -> float:
+    started = time.monotonic()
+    connection.sendall(LIVE)
+    assert statuses(connection.recv(65536)) == [200]
+    return time.monotonic() - started
 
 
 # Answers.

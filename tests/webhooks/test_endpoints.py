@@ -13,6 +13,7 @@ from runtime.redis import StoreUnavailable
 from tests.webhooks.support import SECRET, VERIFY_TOKEN, RememberingStore, instagram, make_settings, message, sign
 from webhooks.app import create_app
 from webhooks.endpoints import Limits
+from webhooks.translate import MOST_EVENTS
 
 pytestmark = pytest.mark.anyio
 
@@ -141,6 +142,40 @@ async def test_a_batch_of_a_thousand_is_acknowledged_within_a_second(
     assert time.monotonic() - started < 1
     assert len(store.events) == 1000
     assert len(body) > Limits().inline_bytes
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"object":"instagram","entry":[' + b",".join([b"{}"] * 2_000_000) + b"]}",
+        b'{"object":"instagram","entry":[{"messaging":[' + b",".join([b"0"] * 4_000_000) + b"]}]}",
+        b"[" + b",".join([b"0"] * 4_000_000) + b"]",
+    ],
+    ids=["entries", "items", "bodies"],
+)
+async def test_millions_of_empty_items_are_bounded_and_hold_up_nobody(
+    client: httpx.AsyncClient, store: RememberingStore, body: bytes
+) -> None:
+    slowest = 0.0
+
+    async def others() -> None:
+        nonlocal slowest
+        while True:
+            started = time.monotonic()
+            await asyncio.sleep(0.01)
+            slowest = max(slowest, time.monotonic() - started)
+
+    watching = asyncio.create_task(others())
+    started = time.monotonic()
+    answer = await post(client, body)
+    took = time.monotonic() - started
+    watching.cancel()
+
+    assert answer.status_code == 200
+    assert took < 3
+    assert slowest < 1  # while the JSON itself is read nothing else can run
+    assert len(store.events) == MOST_EVENTS + 1
+    assert store.events[-1] == Noted("surplus")
 
 
 async def test_a_time_in_the_future_becomes_the_time_of_receipt(store: RememberingStore) -> None:

@@ -8,7 +8,10 @@ import regex
 
 MOST_BYTES = 600  # with its title one line must fit a message of Instagram
 
-ADDRESS = regex.compile(r"(?:https?://|(?<![\w.@/-])www\.)[^\s<>\"'`«»“”|\\^{}\[\]]+", regex.IGNORECASE)
+_IN_ADDRESS = r"[^\s<>\"'`«»“”|\\^{}\[\]]"
+ADDRESS = regex.compile(rf"(?:https?://|(?<![\w.@/-])www\.){_IN_ADDRESS}+", regex.IGNORECASE)
+_AT_THE_END = regex.compile(rf"(?:https?://|www\.){_IN_ADDRESS}*+\Z", regex.IGNORECASE)
+_OF_ADDRESS = regex.compile(rf"{_IN_ADDRESS}++")
 _TRAILING = ".,;:!?…*_~"
 _LABEL = regex.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMERIC = regex.compile(r"\d+|0x[0-9a-f]*")
@@ -57,6 +60,21 @@ def addresses_in(texts: Iterable[str]) -> frozenset[str]:
 
 def without_addresses(text: str) -> str:
     return str(ADDRESS.sub(" ", text)) if "://" in text or "www." in text else text
+
+
+def beginning_of(text: str, most: int) -> str:
+    """The first `most` characters, or fewer: what is left of an address would be another address."""
+    kept = text[:most]
+    cut = _AT_THE_END.search(kept) if _OF_ADDRESS.match(text, most) else None
+    return kept[: cut.start()] if cut else kept
+
+
+def end_of(text: str, most: int) -> str:
+    """The last `most` characters, or fewer, for the same reason."""
+    start = max(len(text) - most, 0)
+    within = start > 0 and _OF_ADDRESS.match(text[start - 1]) and _OF_ADDRESS.match(text, start)
+    rest = within.end() if within and addresses_in([within[0]]) else start
+    return text[rest:]
 
 
 def name_of_host(url: str) -> str:

@@ -93,14 +93,16 @@ def is_said_twice(text: str) -> bool:
     if sum(map(str.isalpha, text)) < _LEAST_TWICE // 2:
         return False
     ends = {0: 0}  # positions up to which all is doubled, with how many pieces that took
+    furthest = 0
     for start in range(0, len(text), 2):
         if start not in ends:
-            if not any(end > start for end in ends):
+            if furthest < start:
                 return False
             continue
         for size in range(1, min(_LONGEST_TWICE, (len(text) - start) // 2) + 1):
             if text.startswith(text[start : start + size], start + size):
                 ends[start + 2 * size] = max(ends.get(start + 2 * size, 0), ends[start] + 1)
+                furthest = max(furthest, start + 2 * size)
     return ends.get(len(text), 0) >= _LEAST_PIECES_TWICE
 
 

@@ -4,7 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from bot.addresses import beginning_of
+
 MAX_BYTES = 8000
+MOST_OF_CALL = 260
 KEPT_MS = 24 * 3600 * 1000
 _DRAFT = "[An unfinished draft of the answer; finish it or write it anew]\n"
 
@@ -18,7 +21,8 @@ def write_notebook(found: Sequence[str], draft: str, *, at_ms: int) -> str:
             room = MAX_BYTES - len(_encode(["", *kept], at_ms))
             if kept or room < len(_DRAFT) + 100:
                 break
-            text = text.encode()[: room // 2].decode("utf-8", "ignore")  # noqa: PLW2901 - half: escapes take room too
+            whole = len(text.encode()[: room // 2].decode("utf-8", "ignore"))  # half: escapes take room too
+            text = beginning_of(text, whole)  # noqa: PLW2901
         kept.insert(0, text)
     return _encode(kept, at_ms).decode() if kept else ""
 
@@ -34,6 +38,11 @@ def read_notebook(note: str, *, now_ms: int) -> tuple[str, ...]:
     if not 0 <= now_ms - value["at"] <= KEPT_MS:
         return ()
     return tuple(text for text in value["found"] if isinstance(text, str) and text.strip())
+
+
+def told(call: str, result: str) -> str:
+    """One finding: the call on a line of its own, whatever lines a model broke it into, and below it what came back."""
+    return f"{' '.join(call.split())[:MOST_OF_CALL]}\n{result}"
 
 
 def results_of(found: Sequence[str]) -> tuple[str, ...]:

@@ -14,28 +14,13 @@ import regex
 
 from bot.buttons import take_buttons
 from bot.elements import NOTHING, Beside, take_elements
+from bot.shapes import shape_of
 from bot.tag_values import DEFAULT_TASK, DEFAULT_VERDICT, TAG_KEYS, parse_value
 
 # A rewrite that unfolds more often than this was built to: its lines are dropped whole.
 _MAX_PASSES = 4
 
 _ALIASES = {"ВЕРДИКТ": "VERDICT", "ЗАДАЧА": "TASK", "ЭТАП": "STAGE", "СТАДИЯ": "STAGE"}
-
-# One character for one, so that a span found in the copy can be cut from the original.
-_TO_ASCII = str.maketrans(
-    "［］【】〔〕〖〗「」『』（）｛｝＜＞《》〈〉：︰∶﹕＝｜∣│＿；，、\u00a0\u202f\u2007\t／－"
-    "ＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ",
-    "[][][][][][](){}<><><>::::=|||_;,,    /-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-)
-_LOOKALIKES_CYRILLIC = "АВЕКМНОРСТУХІЈЅԌԜасеорхуіјѕкмтвн"
-_LOOKALIKES_LATIN = "ABEKMHOPCTYXIJSGWaceopxyijskmtbh"
-_TO_LATIN = str.maketrans(_LOOKALIKES_CYRILLIC, _LOOKALIKES_LATIN)
-_TO_CYRILLIC = str.maketrans(_LOOKALIKES_LATIN, _LOOKALIKES_CYRILLIC)
-_MIXED_WORD = regex.compile(r"\b(?=[\w]{0,40}[A-Za-z])(?=[\w]{0,40}\p{Cyrillic})[\w]{2,40}\b")
-_CYRILLIC = regex.compile(r"\p{Cyrillic}")
-# What the folding above is for is rare: most texts show their tags as they stand.
-_FOREIGN_SIGN = re.compile(f"[{re.escape(''.join(map(chr, _TO_ASCII)))}]")
-_LATIN_LETTER = re.compile(r"[A-Za-z]")
 
 _DRESSING = " *_`\"'«»"
 _OPENERS, _CLOSERS = "[({<", "])}>"
@@ -125,7 +110,7 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
 
 def neutralise_tags(text: str) -> str:
     """Customer text with full-width signs where it imitates a tag, so that the model takes it for the quote it is."""
-    shaped = _shape(text)
+    shaped = shape_of(text)
     hits = list(_key_pattern(tuple(sorted(_ALIASES))).finditer(shaped))
     if not hits:
         return text
@@ -149,22 +134,8 @@ def _key_pattern(aliases: tuple[str, ...]) -> "regex.Pattern[str]":
     )
 
 
-def _shape(text: str) -> str:
-    """The copy in which tags are recognised: of the same length, ASCII signs, look-alike letters folded."""
-    shaped = text.translate(_TO_ASCII) if _FOREIGN_SIGN.search(text) else text
-    if _LATIN_LETTER.search(shaped) and _CYRILLIC.search(shaped):
-        return str(_MIXED_WORD.sub(_fold_word, shaped))
-    return shaped
-
-
-def _fold_word(match: "regex.Match[str]") -> str:
-    word: str = match[0]
-    latin = word.translate(_TO_LATIN)
-    return word.translate(_TO_CYRILLIC) if _CYRILLIC.search(latin) else latin
-
-
 def _find_tags(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str]) -> list[_Tag]:
-    shaped = _shape(text)
+    shaped = shape_of(text)
     hits = list(key_pattern.finditer(shaped))
     tags = [_Tag(loose.start(), loose.end(), "STAGE", None) for loose in _LOOSE.finditer(shaped)]
     last: _Tag | None = None
@@ -276,7 +247,7 @@ def _guard(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str
     """The last line of defence: whatever still looks like a tag of ours goes, to the end of its line."""
     lines: list[str] = []
     for line in text.split("\n"):
-        found = _LEAK.search(_shape(line))
+        found = _LEAK.search(shape_of(line))
         rest = line[: found.start()].rstrip() if found else line
         lines.append("" if _find_tags(rest, key_pattern, names) else rest)
     return text if lines == text.split("\n") else _tidy("\n".join(lines))

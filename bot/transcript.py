@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bot.addresses import beginning_of
 from bot.conversation import HistoryLine, OpenMessage
 from bot.model_output import ToolCall
+from bot.notebook import told
 from bot.tags import neutralise_tags
 
 HISTORY_FOR_MODEL = 30
@@ -44,7 +46,7 @@ class Transcript:
         self._tool_steps.append(_with_ids(raw_message, calls))
         for call, result in zip(calls, results, strict=True):
             self._tool_steps.append({"role": "tool", "tool_call_id": call.id, "content": result})
-            self._found.append(f"{call.name} {call.arguments[:200]}\n{result}")
+            self._found.append(told(f"{call.name} {call.arguments}", result))
 
     def flatten(self) -> None:
         """From here on, tool steps so far are told as text; later ones are kept verbatim again."""
@@ -56,7 +58,7 @@ class Transcript:
         self.flatten()
         *talk, burst = self._talk
         self._talk = [*talk[-TRIMMED_HISTORY:], burst]
-        self._found = [text[:TRIMMED_RESULT_CHARS] for text in self._found]
+        self._found = [beginning_of(text, TRIMMED_RESULT_CHARS) for text in self._found]
 
     def messages(self, system: str, *, note: str = "") -> list[dict[str, Any]]:
         """Exactly one system message, first; adjacent texts of one side are merged; `note` is a trailing user note."""

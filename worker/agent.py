@@ -285,10 +285,13 @@ def _spoken(climb: Climb, spoken: _Spoken, *, rescued: bool) -> Thought:
 
 
 def _grounded(climb: Climb, reply: TaggedReply | None) -> TaggedReply | None:
-    """The reply with those links, pictures and files alone whose addresses the model did not make up."""
+    """The reply with those links, pictures and files alone whose addresses the model did not make up.
+
+    What the bot has said before proves nothing: a customer may have dictated it, or a model made it up in plain words.
+    """
     if reply is None or not reply.beside:
         return reply
-    said = [line.text for line in climb.conversation.history if line.role != "customer"]
+    said = [line.text for line in climb.conversation.history if line.role == "business"]
     beside = keep_grounded(reply.beside, [climb.system, *results_of(climb.transcript.found), *said])
     if beside != reply.beside:
         log.warning("addresses_not_known", conversation=climb.conversation.id)

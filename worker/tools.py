@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bot.addresses import beginning_of, end_of
 from bot.model_output import ToolCall
 from runtime.logging import get_logger
 from worker.knowledge import Knowledge
@@ -117,7 +118,7 @@ class ToolBox:
         if extra <= 0:
             return text
         tail = self._max_characters // 4
-        return f"{text[: self._max_characters - tail]}\n[{extra} characters cut]\n{text[-tail:] if tail else ''}"
+        return f"{beginning_of(text, self._max_characters - tail)}\n[{extra} characters cut]\n{end_of(text, tail)}"
 
 
 def search_tool(knowledge: Knowledge, *, limit: int = 6) -> Tool:

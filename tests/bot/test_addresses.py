@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.addresses import MOST_BYTES, addresses_in, extension_of, name_of_host, public_address, without_addresses
+from bot.addresses import (
+    MOST_BYTES,
+    addresses_in,
+    beginning_of,
+    end_of,
+    extension_of,
+    name_of_host,
+    public_address,
+    without_addresses,
+)
 
 
 @pytest.mark.parametrize(
@@ -93,3 +102,22 @@ def test_what_is_called_public_is_ascii_short_and_without_credentials(text: str,
     assert len(address) <= MOST_BYTES
     assert "@" not in address.split("/")[2] if address else True
     assert public_address(address) == address
+
+
+TEXT = "Кружка https://shop.example/p/101 и <www.shop.example/a?to=https://shop.example/b>, ещё https://shop.example/c."
+
+
+@pytest.mark.parametrize("most", range(len(TEXT) + 2))
+def test_a_part_of_a_text_holds_no_part_of_an_address(most: int) -> None:
+    assert addresses_in([beginning_of(TEXT, most)]) <= addresses_in([TEXT])
+    assert addresses_in([end_of(TEXT, most)]) <= addresses_in([TEXT])
+    assert TEXT.startswith(beginning_of(TEXT, most))
+    assert TEXT.endswith(end_of(TEXT, most))
+
+
+def test_a_part_of_a_text_is_as_long_as_may_be() -> None:
+    assert beginning_of("раз два", 5) == "раз д"
+    assert end_of("раз два", 5) == "з два"
+    assert beginning_of(TEXT, 33) == "Кружка https://shop.example/p/101"
+    assert beginning_of(TEXT, 32) == "Кружка "
+    assert (beginning_of(TEXT, 200), end_of(TEXT, 200), end_of(TEXT, 0)) == (TEXT, TEXT, "")

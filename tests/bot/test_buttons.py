@@ -27,6 +27,17 @@ TAGS = "[VERDICT:CHAT:WARM] [TASK:NONE] [STAGE:OFFER]"
         "BUTTONS: Да | Нет",
         "**BUTTONS:** Да | Нет",
         "[BUTTONS: Да | Нет",
+        "(КНОПКИ: Да | Нет)",
+        "(BUTTONS: Да | Нет)",
+        "[Кнопки: Да | Нет]",
+        "［ＢＵＴＴＯＮＳ：Да｜Нет］",
+        "「BUTTONS: Да | Нет」",
+        "[BUTTОNS: Да | Нет]",  # one letter is Cyrillic
+        "[BUTTONS Да | Нет]",
+        "<BUTTONS>Да | Нет</BUTTONS>",
+        "[BUTTONS: Да | Нет}",
+        "[КНОПКИ:\n1. Да\n2. Нет]",
+        "КНОПКИ: Да | Нет",
         "[BUTTONS: Да | Нет | да | | [ ]]".replace("[ ]", ""),
     ],
 )
@@ -91,10 +102,22 @@ def test_legal_replies_have_none(reply: str) -> None:
         "Нажмите [кнопка справа].",
         "Press the button: it is green",
         "Кнопка (верхняя): вкл.",
+        "У пальто [КНОПКИ: рог] красивые, цена 900 ₽",
+        "[КНОПКИ: 90 ₽ за штуку]",
+        "КНОПКИ: золото | серебро с чернением, 90 ₽ за штуку",
+        "(BUTTONS: see above)",
+        "(кнопки: золото | серебро, 90 ₽ за штуку",
     ],
 )
 def test_talk_of_buttons_is_no_button(text: str) -> None:
     assert parse_tags(text).text == text
+
+
+def test_one_that_was_never_closed_ends_with_its_line() -> None:
+    reply = parse_tags("Берём? [BUTTONS: Да | Нет\nЦена 500 ₽, доставка по городу бесплатно]")
+
+    assert reply.text == "Берём?\nЦена 500 ₽, доставка по городу бесплатно]"
+    assert reply.buttons == ("Да", "Нет")
 
 
 @given(st.text(alphabet="[]{}|:= \nBUTONS", max_size=60), st.text(max_size=30))

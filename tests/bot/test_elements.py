@@ -1,5 +1,6 @@
 """Link buttons, pictures, files and reactions: read in every shape, never shown, never invented."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.conversation import PartKind
+from bot.element_blocks import TITLE_CHARS
 from bot.elements import (
     MOST_ATTACHMENTS,
     MOST_LINKS,
-    TITLE_CHARS,
     Attachment,
     Beside,
     Link,
@@ -52,6 +53,27 @@ WORDS = "Кружка стоит 1900 ₽."
         f"**LINK:** Каталог | {PAGE}",
         f"[LINK: Каталог | {PAGE}",
         f"[LINK: Каталог | {PAGE}]\n[LINK: Каталог | {PAGE}]",
+        f"(LINK: Каталог | {PAGE})",
+        f"([LINK: Каталог | {PAGE}])",
+        f"［ＬＩＮＫ：Каталог｜{PAGE}］",
+        f"[ｌｉｎｋ：Каталог│{PAGE}]",
+        f"[LINК: Каталог | {PAGE}]",  # the last letter is Cyrillic
+        f"[LİNK: Каталог | {PAGE}]",
+        f"[lınk: Каталог | {PAGE}]",
+        f"[LIN\u212a: Каталог | {PAGE}]",
+        f"[LINKſ: Каталог | {PAGE}]",
+        f"「LINK: Каталог | {PAGE}」",
+        f"⟦LINK: Каталог | {PAGE}⟧",
+        f"[LINK Каталог {PAGE}]",
+        f"[LINK | Каталог | {PAGE}]",
+        f"[🔗 LINK: Каталог | {PAGE}]",
+        f"<LINK>Каталог | {PAGE}</LINK>",
+        f"[LINK]Каталог | {PAGE}[/LINK]",
+        f"- LINK: Каталог | {PAGE}",
+        f"«LINK: Каталог | {PAGE}»",
+        f"[LINK: Каталог | {PAGE}}}",
+        f"[LINK: Каталог | {PAGE}[1]]",
+        f"[VIDEO: Каталог | {PAGE}]",
     ],
 )
 def test_every_shape_of_a_link_is_read_and_none_is_shown(block: str) -> None:
@@ -74,6 +96,10 @@ def test_every_shape_of_a_link_is_read_and_none_is_shown(block: str) -> None:
         (f"[FILE: {PHOTO} | Прайс]", PartKind.FILE, "Прайс"),
         (f"[файл: Прайс | {PHOTO}]", PartKind.FILE, "Прайс"),
         (f"[ДОКУМЕНТ: {PHOTO}]", PartKind.FILE, ""),
+        (f"[IMАGE: {PHOTO}]", PartKind.IMAGE, ""),  # the middle letter is Cyrillic
+        (f"[ФOTО: {PHOTO}]", PartKind.IMAGE, ""),  # two letters are Latin
+        (f"[İMAGE: {PHOTO}]", PartKind.IMAGE, ""),
+        (f"[FİLE: {PHOTO}]", PartKind.FILE, ""),
     ],
 )
 def test_pictures_and_files_are_read(block: str, kind: PartKind, what: str) -> None:
@@ -93,8 +119,12 @@ def test_pictures_and_files_are_read(block: str, kind: PartKind, what: str) -> N
         ("[REACTION: love]", "❤"),
         ("[Реакция: сердце]", "❤"),
         ("REACT: 😍", "😍"),
+        ("[REACTİON: ❤]", "❤"),
+        ("(REACT: ❤)", "❤"),
         ("[REACT: ❤]\n[REACT: 👍]", "👍"),
         ("[REACT: спасибо]", ""),
+        ("[REACT: ❤", "❤"),
+        ("[REACT:\n❤\n]", "❤"),
         ("[REACT]", ""),
     ],
 )
@@ -112,7 +142,6 @@ def test_a_reaction_is_one_emoji(block: str, emoji: str) -> None:
         "[/LINK]",
         "[IMAGE: ]",
         "[LINK: Каталог]",
-        "[ССЫЛКА: в профиле]",
         "[LINK: Каталог | shop]",
         "[IMAGE: http://127.0.0.1/a.jpg]",
         "[IMAGE: http://user:secret@shop.example/a.jpg]",
@@ -141,6 +170,10 @@ def test_what_gives_nothing_is_cut_all_the_same(block: str) -> None:
         "Каталог [PDF] есть на сайте",
         "Реакция: аллергии на глину не бывает.",
         "[реакция: спокойная]",
+        "[ССЫЛКА: в профиле]",
+        "[РЕАКЦИЯ: спокойная]",
+        "(LINK: see above)",
+        "REACT: 😍 кружка 500 ₽",
         f"Вот: {PAGE}",
     ],
 )
@@ -153,6 +186,130 @@ def test_talk_of_such_things_is_none(text: str) -> None:
 def test_legal_replies_have_none(reply: str) -> None:
     assert take_elements(reply).text == reply
     assert not take_elements(reply).beside
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            f"Вот каталог: [LINK: Каталог | {PAGE}\nКружка 500 ₽, доставка 300 ₽.\nОплата -> по ссылке.\nБеру?",
+            "Вот каталог:\nКружка 500 ₽, доставка 300 ₽.\nОплата -> по ссылке.\nБеру?",
+        ),
+        (f"Вот: [LINK: Каталог | {PAGE}\nКружка 500 ₽, в наличии]", "Вот:\nКружка 500 ₽, в наличии]"),
+        (f"Вот: {{LINK: Каталог | {PAGE}\nКружка [новая] 500 ₽}}", "Вот:\nКружка [новая] 500 ₽}"),
+        (f"Вот [LINK: Каталог | {PAGE} Кружка 500 ₽", "Вот Кружка 500 ₽"),
+        (f"Вот [LINK: Каталог | {PAGE} Кружка 500 ₽ [новая]", "Вот Кружка 500 ₽ [новая]"),
+        (f"Вот <LINK: Каталог | {PAGE} Оплата -> по ссылке", "Вот Оплата -> по ссылке"),
+        (f"[LINK: Каталог | {PAGE}[1]] и цена", "и цена"),
+        (f"[[LINK: Каталог | {PAGE}] Кружка 500 ₽]", "[ Кружка 500 ₽]"),
+        (f"[LINK: Каталог | {PAGE}}} Кружка 500 ₽", "Кружка 500 ₽"),
+        (f"Смотрите LINK: Каталог | {PAGE} — кружка 500 ₽", "Смотрите — кружка 500 ₽"),
+        (f"[LINK: Каталог | {PAGE}\n]\nКружка", "Кружка"),
+        (f"[LINK: {PAGE} | Каталог\nКружка 500 ₽]", "Кружка 500 ₽]"),
+    ],
+)
+def test_only_the_block_itself_is_cut(text: str, left: str) -> None:
+    reply = parse_tags(text)
+
+    assert reply.text == left
+    assert reply.beside.links == (Link("Каталог", PAGE),)
+
+
+def test_words_behind_what_was_never_closed_are_words() -> None:
+    assert parse_tags(f"[REACT: ❤ {WORDS}").text == WORDS
+    assert parse_tags(f"[FILE: договор\n{WORDS} Привезём завтра, доставка 300 ₽]").text.startswith(WORDS)
+    assert WORDS in parse_tags(f"[LINK: {PAGE} | Каталог {WORDS}").text
+
+
+@pytest.mark.parametrize("label", ["LINK", "ССЫЛКА"])
+def test_a_link_of_markdown_before_words_is_talk(label: str) -> None:
+    judgement = judge(
+        Completion(f"[{label}]({PAGE}) кружка 500 ₽, срок 2 дня", finish_reason="stop"), ReplyContext("Где купить?", "")
+    )
+
+    assert judgement.reply is not None
+    assert judgement.reply.text == f"{label}: {PAGE} кружка 500 ₽, срок 2 дня"
+    assert not judgement.reply.beside
+
+
+KEYS = [
+    *("LINK", "LINKS", "URL", "ССЫЛКА", "IMAGE", "IMG", "PHOTO", "PICTURE", "ФОТО", "FILE", "FILES", "DOCUMENT"),
+    *("ДОКУМЕНТ", "REACT", "REACTION", "РЕАКЦИЯ", "VIDEO", "BUTTONS", "QUICK REPLIES", "КНОПКИ", "VERDICT", "TASK"),
+]
+VARIANTS = [
+    *(("K", "\u212a"), ("S", "ſ"), ("I", "ı"), ("I", "İ"), ("О", "\u1c82"), ("С", "\u1c83"), ("Т", "\u1c84")),
+    *(("FI", "ﬁ"), ("О", "O"), ("K", "К"), ("A", "Α")),
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_spelling_of_a_key_is_an_error(key: str) -> None:
+    for letters, other in VARIANTS:
+        for spelt in (key.replace(letters, other), key.lower().replace(letters.lower(), other)):
+            for text in (f"{WORDS} [{spelt}: a | {PAGE}]", f"{WORDS}\n{spelt}: a | {PAGE}", f"{WORDS} <{spelt}>"):
+                assert parse_tags(text).text.startswith(WORDS)
+
+
+@given(st.sampled_from(KEYS), st.lists(st.text(max_size=12), min_size=5, max_size=5), st.sampled_from(["", PAGE]))
+def test_nothing_around_a_key_is_an_error(key: str, around: list[str], address: str) -> None:
+    a, b, c, d, e = around
+    bracketed, bare = f"{a}[{b}{key}{c}: {d}{address}{e}]{a}", f"{a}\n{key}:{b}{address}{c}"
+    for text in (bracketed, bare, f"{a}({key}:{b}|{c}{address}{d})"):
+        parse_tags(text)
+        judge(Completion(f"{WORDS}{text}", finish_reason="stop"), ReplyContext("Сколько стоит?", ""))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "[ФОТО: ",
+        "[LINK: ",
+        "(LINK: ",
+        "[LINK: a|",
+        "LINK: a | ",
+        f"[ФОТО: {PAGE} ",
+        "<LINK>",
+        "[BUTTONS: a|",
+        "[КНОПКИ:",
+        "[КНОПКИ:\n" * 60 + "]" * 60,
+        "[ФОТО: " * 400 + "]" * 400,
+    ],
+)
+@pytest.mark.parametrize("end", ["", "]" * 9000, "\n]"])
+def test_a_reply_built_of_beginnings_takes_no_time(unit: str, end: str) -> None:
+    text = (unit * 60_000)[: 59_000 - len(end)] + end
+    context = ReplyContext("Сколько стоит?", "")
+    judge(
+        Completion(f"{WORDS} {unit * 3}{end[:3]}", finish_reason="stop"), context
+    )  # patterns compile at their first need
+
+    begun = time.process_time()
+    judge(Completion(text, finish_reason="stop"), context)
+
+    assert time.process_time() - begun < 0.3
+
+
+PAIRS = ["[]", "［］", "【】", "〔〕", "〖〗", "「」", "『』", "⟦⟧", "{}", "｛｝", "<>", "＜＞", "《》"]
+PAIRS += ["〈〉", "⟨⟩", "()", "（）"]
+SPELT = ["LINK", "LINKS", "URL", "IMG", "PHOTO", "FILE", "VIDEO", "ССЫЛКА", "ФОТО", "ДОКУМЕНТ"]
+SPELT += ["LINК", "LİNK", "LıNK", "LIN\u212a", "ＬＩＮＫ", "LΙNK", "IMАGE", "ІMAGE", "FIＬE", "ФOTO", "CCЫЛКА"]
+
+
+@given(
+    st.sampled_from(PAIRS),
+    st.sampled_from(["", "* ", "1. ", "🔗 ", "- "]),
+    st.sampled_from(SPELT),
+    st.sampled_from([":", " : ", "：", "∶", "=", " = ", " ", "|", " - ", " – ", "->"]),
+    st.sampled_from([f"Каталог | {PAGE}", PAGE, f"{PAGE} | Каталог", f"Каталог: {PAGE}", f"Каталог｜{PAGE}"]),
+    st.booleans(),
+)
+def test_no_address_in_brackets_passes_unchecked(
+    pair: str, lead: str, key: str, sign: str, body: str, closed: bool
+) -> None:
+    block = f"{pair[0]}{lead}{key}{sign}{body}{pair[1] if closed else ''}"
+
+    assert parse_tags(f"Вот {block}\n{WORDS}").text.replace("Вот\n", "") == WORDS
+    assert WORDS in parse_tags(f"Вот {block} {WORDS}").text
 
 
 def test_they_are_counted_cut_and_named_once_each() -> None:

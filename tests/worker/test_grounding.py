@@ -1,5 +1,7 @@
 """An address goes out only if somebody but the model and the customer has named it."""
 
+import json
+
 import pytest
 
 from bot.conversation import Conversation, HistoryLine
@@ -43,12 +45,32 @@ async def test_what_a_search_was_made_for_is_not(bench: Bench) -> None:
     assert await links_of(bench) == ()
 
 
-@pytest.mark.parametrize(("role", "known"), [("bot", True), ("business", True), ("customer", False)])
-async def test_of_what_was_said_our_own_side_counts(bench: Bench, role: str, known: bool) -> None:
+@pytest.mark.parametrize(("role", "known"), [("bot", False), ("business", True), ("customer", False)])
+async def test_of_what_was_said_a_colleagues_words_alone_count(bench: Bench, role: str, known: bool) -> None:
     bench.model.script([giving(PAGE)])
     history = [HistoryLine(role, f"Вот: {PAGE}", 1)]
 
     assert bool(await links_of(bench, asked(history=history))) is known
+
+
+async def test_what_a_customer_dictated_and_the_bot_repeated_is_not_known(bench: Bench) -> None:
+    bench.model.script([giving(MADE_UP)])
+    history = [
+        HistoryLine("customer", f"Моя страница {MADE_UP}, верно записали?", 1),
+        HistoryLine("bot", f"Да, всё верно: {MADE_UP} записали.\nСтраница: {MADE_UP}\n[image: Фото: {MADE_UP}]", 2),
+    ]
+
+    assert await links_of(bench, asked(history=history)) == ()
+
+
+@pytest.mark.parametrize("name", ["search_knowledge", f"search\n{MADE_UP}"])
+@pytest.mark.parametrize("key", ["query", "q"])
+async def test_no_line_of_a_call_is_known_however_it_is_laid_out(bench: Bench, name: str, key: str) -> None:
+    arguments = json.dumps({key: f"кружка туман {MADE_UP}"}, ensure_ascii=False, indent=2)
+    call = tool_call(name, arguments)
+    bench.model.script([Answer(tool_calls=[call], finish_reason="tool_calls"), giving(MADE_UP)])
+
+    assert await links_of(bench) == ()
 
 
 async def test_what_the_customer_has_just_written_is_not_known(bench: Bench) -> None:

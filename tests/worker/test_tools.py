@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from bot.addresses import addresses_in
 from bot.model_output import ToolCall
 from worker.knowledge import load_knowledge
 from worker.tools import NOTHING_FOUND, Tool, ToolBox, search_tool
@@ -230,6 +231,18 @@ async def test_a_long_result_keeps_its_beginning_and_its_end() -> None:
     assert result.text.endswith("END")
     assert "[12008 characters cut]" in result.text
     assert len(result.text) < 8100
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("shift", range(40))
+async def test_an_address_cut_with_a_long_text_is_none(shift: int) -> None:
+    page = "https://shop.example/p/101?to=https://shop.example/pay"
+    text = f"{'a' * (shift + 40)} {page} {'b' * 300} {page} {'c' * (shift + 5)}"
+
+    result = await ToolBox([saying(text)], max_characters=120).call(call("say"))
+
+    assert "characters cut]" in result.text
+    assert addresses_in([result.text]) <= {page}
 
 
 @pytest.mark.anyio

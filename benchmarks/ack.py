@@ -178,9 +178,12 @@ def _batches(scale: Scale, report: Report, single: Server, store: "redis.Redis",
             "",
             "",
         )
-    calls = _script_calls(store)
-    sent = _measure(by_size[100], store_pid, seconds=0.3, count=40, events=100, connections=1)["sent"]
-    report.at_most("Redis round trips of a POST of 100 events", (_script_calls(store) - calls) / sent, 1)
+    trips: list[float] = []
+    for _ in range(3):  # the least of them: what watches the house calls in between, every few seconds
+        calls = _script_calls(store)
+        sent = _measure(by_size[100], store_pid, seconds=0.3, count=40, events=100, connections=1)["sent"]
+        trips.append((_script_calls(store) - calls) / sent)
+    report.at_most("Redis round trips of a POST of 100 events", min(trips), 1)
     one, ten, thousand = (median(by_size[n].cpu_us) for n in (1, 10, 1000))
     report.at_most("receiver CPU of 10 events against 1", ten / one, 3)
     report.at_most("receiver CPU an event, 1000 events against 10", (thousand / 1000) / (ten / 10), 1)

@@ -87,8 +87,13 @@ class Stage:
         self.start(kind)
 
     def retire(self, alias: str) -> None:
-        """SIGTERM: it may finish its turns in its own time, and the supervisor does not take its end for a crash."""
-        process = self.house.running.pop(alias)
+        """SIGTERM: it may finish its turns in its own time, and the supervisor does not take its end for a crash.
+
+        Nothing to do where another fault has killed it meanwhile.
+        """
+        process = self.house.running.pop(alias, None)
+        if process is None:
+            return
         process.send_signal(signal.SIGTERM)
         self._retired.append(process)
 

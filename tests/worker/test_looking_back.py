@@ -1,22 +1,14 @@
 """Before a model is paid the conversation is read, if nobody else waits to read: people are not talked over."""
 
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
 
 from bot.conversation import Conversation
 from bot.messages import Contact, CustomerMessage, MessageKind
-from clients.http import make_http_client
 from runtime.clock import now_ms
 from runtime.conversations import Conversations, Lease, LeaseLost
-from runtime.embedded import EmbeddedValkey
 from runtime.pacing import Pacing
-from runtime.redis import connect
 from runtime.schedule import Schedule
-from runtime.scripts import Scripts
 from runtime.settings import Account, Shift
-from sandbox.meta import MetaSandbox
-from sandbox.server import SandboxServer
 from tests.worker.reading_bench import INSTAGRAM, LOGIN, ReadingBench
 from worker.looking_back import look_back
 
@@ -25,30 +17,9 @@ pytestmark = pytest.mark.anyio
 CUSTOMER = "9001000000000123"
 
 
-@pytest.fixture(scope="module")
-def valkey() -> Iterator[EmbeddedValkey]:
-    with EmbeddedValkey() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[tuple[MetaSandbox, str]]:
-    meta = MetaSandbox([INSTAGRAM])
-    with SandboxServer(meta.app) as server:
-        yield meta, server.url
-
-
 @pytest.fixture
-async def bench(valkey: EmbeddedValkey, served: tuple[MetaSandbox, str]) -> AsyncIterator[ReadingBench]:
-    meta, url = served
-    meta.reset()
-    meta.accounts = [INSTAGRAM]
-    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
-    await client.flushall()
-    async with make_http_client() as http:
-        yield ReadingBench(meta, url, http, Scripts(client))
-    await client.aclose()
-    assert meta.faults_left() == 0
+def bench(reading_bench: ReadingBench) -> ReadingBench:
+    return reading_bench
 
 
 async def asked(bench: ReadingBench, *, seconds_ago: float = 10) -> tuple[Lease, Conversation]:

@@ -1,22 +1,15 @@
 """The conversations that Meta keeps are looked through, by one process at a time and behind everybody else."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from bot.messages import Channel
-from clients.http import make_http_client
 from runtime.clock import now_ms
-from runtime.embedded import EmbeddedValkey
 from runtime.looks import Looks
 from runtime.pacing import Pacing, Place
 from runtime.parking import Parking
-from runtime.redis import connect
-from runtime.scripts import Scripts
 from runtime.settings import Account
-from sandbox.meta import MetaSandbox
-from sandbox.server import SandboxServer
 from tests.worker.reading_bench import INSTAGRAM, LOGIN, MINUTE, ReadingBench
 
 pytestmark = pytest.mark.anyio
@@ -24,32 +17,10 @@ pytestmark = pytest.mark.anyio
 CUSTOMER = "9001000000000123"
 
 
-@pytest.fixture(scope="module")
-def valkey() -> Iterator[EmbeddedValkey]:
-    with EmbeddedValkey() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[tuple[MetaSandbox, str]]:
-    meta = MetaSandbox([INSTAGRAM])
-    with SandboxServer(meta.app) as server:
-        yield meta, server.url
-
-
 @pytest.fixture
-async def bench(valkey: EmbeddedValkey, served: tuple[MetaSandbox, str]) -> AsyncIterator[ReadingBench]:
-    meta, url = served
-    meta.reset()
-    meta.accounts = [INSTAGRAM]
-    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
-    await client.flushall()
-    async with make_http_client() as http:
-        bench = ReadingBench(meta, url, http, Scripts(client))
-        await bench.installed(minutes_ago=600)
-        yield bench
-    await client.aclose()
-    assert meta.faults_left() == 0
+async def bench(reading_bench: ReadingBench) -> ReadingBench:
+    await reading_bench.installed(minutes_ago=600)
+    return reading_bench
 
 
 async def rested(bench: ReadingBench) -> None:

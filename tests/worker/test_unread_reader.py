@@ -1,18 +1,10 @@
 """A message that Meta has told of without its words is read, stored once, or given up aloud."""
 
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
 
 from bot.messages import Noted, UnreadMessage
-from clients.http import make_http_client
 from runtime.clock import now_ms
-from runtime.embedded import EmbeddedValkey
 from runtime.parking import Parking
-from runtime.redis import connect
-from runtime.scripts import Scripts
-from sandbox.meta import MetaSandbox
-from sandbox.server import SandboxServer
 from tests.worker.reading_bench import INSTAGRAM, LOGIN, MINUTE, ReadingBench
 
 pytestmark = pytest.mark.anyio
@@ -20,30 +12,9 @@ pytestmark = pytest.mark.anyio
 CUSTOMER = "9001000000000123"
 
 
-@pytest.fixture(scope="module")
-def valkey() -> Iterator[EmbeddedValkey]:
-    with EmbeddedValkey() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[tuple[MetaSandbox, str]]:
-    meta = MetaSandbox([INSTAGRAM])
-    with SandboxServer(meta.app) as server:
-        yield meta, server.url
-
-
 @pytest.fixture
-async def bench(valkey: EmbeddedValkey, served: tuple[MetaSandbox, str]) -> AsyncIterator[ReadingBench]:
-    meta, url = served
-    meta.reset()
-    meta.accounts = [INSTAGRAM]
-    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
-    await client.flushall()
-    async with make_http_client() as http:
-        yield ReadingBench(meta, url, http, Scripts(client))
-    await client.aclose()
-    assert meta.faults_left() == 0
+def bench(reading_bench: ReadingBench) -> ReadingBench:
+    return reading_bench
 
 
 async def told(bench: ReadingBench, mid: str, *, at_ms: int | None = None) -> None:

@@ -50,7 +50,8 @@ def as_text(value: object) -> str:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def is_blank(text: str) -> bool:
+def is_invisible(text: str) -> bool:
+    """No more than blanks and signs that nobody sees; a lone "?" is something said."""
     return not text.strip(_BLANK)
 
 

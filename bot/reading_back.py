@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.attachments import UNSUPPORTED, Attached, describe_attachments, describe_reply
 from bot.messages import Channel, Contact, CustomerMessage, Echo, MessageKind
-from bot.meta_values import TEXT_LIMIT, as_flag, as_id, as_list, as_mapping, as_ms, as_text, is_blank
+from bot.meta_values import TEXT_LIMIT, as_flag, as_id, as_list, as_mapping, as_ms, as_text, is_invisible
 
 SECOND_MS = 1000  # what `created_time` is exact to
 _DATA = {"image_data": "image", "video_data": "video", "audio_data": "audio"}
@@ -57,7 +57,7 @@ class ReadBack:
             )
         text = self.text[:TEXT_LIMIT]
         reply = _reply(self.row)
-        said = not is_blank(text)
+        said = not is_invisible(text)
         readable = said or bool(attached.notes)
         unreadable = attached.unreadable or as_flag(self.row.get("is_unsupported")) or not readable
         return CustomerMessage(

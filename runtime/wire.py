@@ -122,9 +122,6 @@ class _Line(asyncio.Protocol):
         self._fail(RedisConnectionError(f"the connection was lost: {exc}" if exc else "the server hung up"))
         self._before.connection_lost(exc)
 
-    def eof_received(self) -> bool:
-        return False  # closes the connection
-
     def _hand_out(self, answer: Any) -> None:
         if not self._waiting:
             raise InvalidResponse("an answer that nobody asked for")

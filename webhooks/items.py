@@ -22,7 +22,7 @@ from bot.messages import (
     ThreadControl,
     UnreadMessage,
 )
-from bot.meta_values import TEXT_LIMIT, as_caption, as_flag, as_id, as_list, as_mapping, as_ms, as_text, is_blank
+from bot.meta_values import TEXT_LIMIT, as_caption, as_flag, as_id, as_list, as_mapping, as_ms, as_text, is_invisible
 from bot.outcome import SilenceReason
 
 # Meta's order: an item may hold more than one of them (a lead ad's end is a referral with a lead).
@@ -183,7 +183,7 @@ def _message(item: _Item, message: Mapping[str, Any]) -> Event:
     if quick_reply:
         text = text or _words(quick_reply.get("title"))[0]
         notes += describe_button(quick_reply.get("payload"))
-    said = not is_blank(text)
+    said = not is_invisible(text)
     readable = bool(said or context or attached.notes or notes)
     unreadable = attached.unreadable or as_flag(message.get("is_unsupported")) or not readable
     reply = describe_reply(message.get("reply_to"))
@@ -224,7 +224,7 @@ def _postback(item: _Item, postback: Mapping[str, Any]) -> Event:
         return Noted("own_postback" if item.from_us else "no_customer", item.account_id)
     text, cut = _words(postback.get("title"))
     notes = (*describe_referral(postback.get("referral")), *describe_button(postback.get("payload")), *cut)
-    if is_blank(text) and not notes:
+    if is_invisible(text) and not notes:
         notes = ("[button]",)
     mid = as_id(postback.get("mid")) or _stand_in_mid("pb", item.fields)
     contact = item.contact(item.customer_id)

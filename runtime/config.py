@@ -212,6 +212,24 @@ class Reconcile(Section):
     hours: float = Field(12, gt=0, le=23)
 
 
+class StoreSettings(Section):
+    """`replicas`: how many replicas must have confirmed what a 200 acknowledges (Redis's WAIT); 0 asks none."""
+
+    replicas: int = Field(0, ge=0, le=1)
+
+
+class CustomerLimits(Section):
+    """What one customer may cost. 0: no limit.
+
+    `turns_per_customer_hour`: beyond, the conversation is handed over once, then `silenced: flood`.
+    `burst_chars`: more of one burst is cut in the middle for the model. `cost_per_customer_day`: US dollars.
+    """
+
+    turns_per_customer_hour: int = Field(40, ge=0)
+    burst_chars: int = Field(12_000, ge=0)
+    cost_per_customer_day: float = Field(0.5, ge=0)
+
+
 class TelemetrySettings(Section):
     """`traces_sample_rate`: the share of turns whose spans, names and figures alone, go to Sentry; needs a DSN."""
 
@@ -228,6 +246,8 @@ class Config(Section):
     turn: Turn = Turn()
     leads: Leads = Leads()
     alerts: Alerts = Alerts()
+    store: StoreSettings = StoreSettings()
+    limits: CustomerLimits = CustomerLimits()
     telemetry: TelemetrySettings = TelemetrySettings()
     media: MediaSettings = MediaSettings()
     comments: CommentSettings = CommentSettings()

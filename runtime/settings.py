@@ -60,7 +60,9 @@ class Environment(BaseSettings):
     sentry_dsn: SecretStr = SecretStr("")
     app_env: str = "production"
     public_url: str = ""
+    host: str = "127.0.0.1"
     port: int = 8000
+    ops_token: SecretStr = SecretStr("")
     flower_basic_auth: SecretStr = SecretStr("")
     flower_port: int = 5555
     nightshift_config: Path = Path("nightshift.toml")

@@ -17,6 +17,7 @@ from celery.signals import (
 from bot.errors import NightshiftError
 from runtime import queue
 from runtime.logging import get_logger
+from runtime.prompt_files import PromptsInvalid
 from runtime.sentry import flush, init_sentry
 from worker.alerts import deliver_alert
 from worker.celery_app import app, settings
@@ -24,7 +25,6 @@ from worker.house import load_texts
 from worker.knowledge import KnowledgeInvalid
 from worker.media import MediaInvalid
 from worker.process import WorkerProcess
-from worker.prompt_files import PromptsInvalid
 from worker.turn import take_turn
 
 log = get_logger(__name__)

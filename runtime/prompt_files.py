@@ -130,7 +130,9 @@ def load_prompts(root: Path, locale: str) -> PromptSet:
     folder = root / locale
     if not folder.is_dir():
         there = ", ".join(sorted(path.name for path in root.iterdir() if path.is_dir())) if root.is_dir() else ""
-        raise PromptsInvalid([f"{folder} does not exist; locales that do: {there or 'none'}"])
+        raise PromptsInvalid(
+            [f"{folder} does not exist, and nightshift.toml asks for it; locales that do: {there or 'none'}"]
+        )
     faults: list[str] = []
     sources: dict[Path, str] = {}
     quotable: list[str] = []

@@ -13,7 +13,7 @@ from celery.bin.base import CLIContext
 
 
 def run_command(command: click.Command, arguments: Sequence[str]) -> int:
-    """The command's exit code. Here the environment is read; a wrong one ends the process with code 2."""
+    """The command's exit code. The process has been checked by then (`runtime.start`)."""
     app: Any = importlib.import_module("worker.celery_app").app
     context = CLIContext(app=app, no_color=bool(os.environ.get("NO_COLOR")), workdir=None, quiet=False)
     umbrella = click.Context(click.Group("celery"), obj=context)

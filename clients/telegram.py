@@ -186,7 +186,7 @@ class _Bot(Bot):
 
 
 class _Request(BaseRequest):
-    """The library's requests over our HTTP client: no proxy from the environment, and lost is told from never left."""
+    """The library's requests over our HTTP client, by which lost is told from never left."""
 
     def __init__(self, timeout_seconds: float, connect_seconds: float) -> None:
         self._timeout_seconds = timeout_seconds

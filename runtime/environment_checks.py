@@ -153,6 +153,17 @@ def _port_findings(env: "Environment") -> Iterator[Finding]:
         yield Finding("env.FLOWER_PORT", Level.ERROR, what, "they must differ")
 
 
+def proxy_findings(proxies: Mapping[str, str]) -> Iterator[Finding]:
+    """What is wrong with HTTPS_PROXY and its kin, as `urllib.request.getproxies_environment` gives them."""
+    for scheme in ("https", "http", "all"):
+        kind, separator, _ = proxies.get(scheme, "").partition("://")
+        if separator and kind.lower() != "http":
+            name = f"{scheme.upper()}_PROXY"
+            what = f"{name} begins with {kind}://, and calls go through http:// proxies alone"
+            fix = "write http://host:port, which carries https:// calls unread"
+            yield Finding(f"env.{name}", Level.ERROR, what, fix)
+
+
 def _clear_text(values: Mapping[str, str]) -> Iterator[Finding]:
     for name, carries in (
         ("LLM_API_URL", "LLM_API_KEY and what customers write"),

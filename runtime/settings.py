@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.request import getproxies_environment
 
 from pydantic import SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -29,7 +30,7 @@ from runtime.config import (
 )
 from runtime.config_file import ConfigFile, token_variables
 from runtime.env_file import ENV_FILE, lines_of
-from runtime.environment_checks import environment_findings, plain
+from runtime.environment_checks import environment_findings, plain, proxy_findings
 from runtime.findings import Finding, Level
 from runtime.url_checks import travels_in_the_clear
 
@@ -148,7 +149,7 @@ def read_settings(*, redis_required: bool = True) -> Settings:
         fix = "`make up` starts an embedded server and sets it, or give redis://host:6379/0"
         findings.append(Finding("env.REDIS_URL", Level.ERROR, "REDIS_URL is not set", fix))
     findings += environment_findings(env, tokens, lines=lines_of(ENV_FILE, os.environ))
-    findings += file.findings
+    findings += [*proxy_findings(getproxies_environment()), *file.findings]
     if not file.findings:
         findings += [*file.unknown_keys(), *_config_findings(settings, file)]
     return settings.model_copy(update={"findings": tuple(findings)})

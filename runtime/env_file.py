@@ -60,7 +60,7 @@ def env_file_warnings(path: Path, known: Collection[str]) -> Iterator[Finding]:
         what = f"{path}: line 1 begins with a byte order mark, which Docker and systemd take for a part of the name"
         yield Finding(f"{_CHECK}.mark", Level.WARNING, what, "save it as UTF-8 without a byte order mark")
     for assignment in read_env_lines(path)[0]:
-        if assignment.name not in known and (near := _nearly(assignment.name, known)):
+        if assignment.name.upper() not in known and (near := _nearly(assignment.name, known)):
             what = f"{path}: line {assignment.line}: nothing reads {assignment.name}"
             yield Finding(f"{_CHECK}.name", Level.WARNING, what, f"rename it to {near}, if that was meant")
 

@@ -223,6 +223,9 @@ def _doubtful(values: Mapping[str, str]) -> Iterator[Finding]:
         what = "META_APP_SECRETS holds one that is not 32 hexadecimal digits, as Meta's are"
         fix = "copy it once more from Meta App Dashboard > App settings > Basic"
         yield Finding("env.META_APP_SECRETS", Level.WARNING, what, fix)
+    if ("TELEGRAM_BOT_TOKEN" in values) != ("TELEGRAM_CHAT_ID" in values):
+        what = "of TELEGRAM_BOT_TOKEN and TELEGRAM_CHAT_ID only one is set: alerts go to the log alone"
+        yield Finding("env.TELEGRAM_CHAT_ID", Level.WARNING, what, "set both, or none")
     if (app_env := values.get("APP_ENV", "production")) not in _KNOWN_APP_ENVS:
         what = f"APP_ENV is {app_env}, which is not production: Flower then starts without a password"
         yield Finding("env.APP_ENV", Level.WARNING, what, f"write one of {', '.join(_KNOWN_APP_ENVS)}")

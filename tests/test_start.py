@@ -183,3 +183,45 @@ def test_a_check_that_dies_is_a_finding_and_no_start(how: str) -> None:
 
     assert finding.level is Level.ERROR
     assert "the check of prompts and knowledge ended with" in finding.what
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("redis://h:1/0?socket_timeout=soon", "with a value that redis-py does not take"),
+        ("redis://h:1/0?sokcet_timeout=3", "that redis-py does not know"),
+        ("rediss://h:1/0?ssl_cert_reqs=sometimes", "with a value that redis-py does not take"),
+        ("rediss://h:1/0?ssl_ca_certs=/nowhere/ca.pem", "names a file in ssl_ca_certs that is not there"),
+    ],
+)
+def test_options_of_redis_are_tried_before_anything_connects(url: str, said: str) -> None:
+    asked = settings().model_copy(update={"env": Environment.model_validate({"redis_url": url})})
+
+    (finding,) = text_findings(asked)
+
+    assert said in finding.what
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:pw@h:1/0?socket_timeout=3",
+        "rediss://h:1/0?ssl_cert_reqs=none",
+        "unix:///run/x.sock?db=1",
+        "sentinel://h:26379/mymaster/0",
+        "",
+    ],
+)
+def test_an_address_that_redis_takes_is_left_alone(url: str) -> None:
+    asked = settings().model_copy(update={"env": Environment.model_validate({"redis_url": url})})
+
+    assert text_findings(asked) == []
+
+
+def test_a_worker_that_may_not_remember_says_where(house: Path) -> None:
+    (house / "var").write_text("a file where a folder belongs", encoding="utf-8")
+
+    ended = started(house, "worker.beat")
+
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("  - var/beat cannot be made:")

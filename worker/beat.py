@@ -6,14 +6,14 @@ from pathlib import Path
 from celery.bin.beat import beat
 
 from runtime.start import start_process
-from worker.commands import run_command
+from worker.commands import make_folder, run_command
 
 SCHEDULE = Path("var/beat/schedule")
 
 
 def main() -> None:
     start_process("beat")
-    SCHEDULE.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(SCHEDULE.parent)
     sys.exit(run_command(beat, ["--schedule", str(SCHEDULE), "-l", "INFO", *sys.argv[1:]]))
 
 

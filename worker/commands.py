@@ -5,11 +5,22 @@ That is 10 MB in each process that uses one.
 
 import importlib
 import os
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 from celery.bin.base import CLIContext
+
+
+def make_folder(folder: Path) -> None:
+    """End the process when a place to remember something cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        sys.stderr.write(f"Nightshift cannot start:\n  - {folder} cannot be made: {exc.strerror}\n")
+        raise SystemExit(1) from None
 
 
 def run_command(command: click.Command, arguments: Sequence[str]) -> int:

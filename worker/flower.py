@@ -10,7 +10,7 @@ from flower.command import flower
 from runtime.logging import configure_logging
 from runtime.settings import Environment
 from runtime.start import WRONG_CONFIGURATION, start_process
-from worker.commands import run_command
+from worker.commands import make_folder, run_command
 
 STATE = Path("var/flower/state")
 INSPECT_TIMEOUT_MS = 5_000  # Flower's own 1000 calls a busy worker unknown
@@ -55,7 +55,7 @@ def main() -> None:
         sys.stderr.write(f"Nightshift cannot start:\n  - {exc}\n")
         sys.exit(WRONG_CONFIGURATION)
     configure_logging("flower", settings)
-    STATE.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(STATE.parent)
     # Flower reads every FLOWER_ variable and takes an empty one for a value: no port, an empty password.
     for name in [name for name, value in os.environ.items() if name.startswith("FLOWER_") and not value]:
         del os.environ[name]

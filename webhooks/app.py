@@ -15,6 +15,7 @@ from runtime.early_events import EarlyEvents
 from runtime.inbox import open_inbox
 from runtime.logging import get_logger
 from runtime.settings import Settings
+from runtime.start import say_warnings
 from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
 from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
@@ -120,8 +121,7 @@ async def _keep_running(job: Callable[[], Awaitable[None]], again_seconds: float
 
 
 def _say_what_is_missing(settings: Settings) -> None:
-    for warning in settings.warnings:
-        log.warning("setting_doubtful", warning=warning)
+    say_warnings(settings)
     if not settings.env.app_secrets:
         log.error("webhooks_refused", reason="META_APP_SECRETS is missing: every POST is answered with 403")
     if not settings.env.meta_verify_token.get_secret_value():

@@ -24,7 +24,8 @@ from runtime.redis import StoreUnavailable, connect
 from runtime.schedule import Due, Schedule
 from runtime.scripts import Scripts
 from runtime.sentry import init_sentry
-from runtime.settings import Settings, SettingsInvalid, load_settings
+from runtime.settings import Settings
+from runtime.start import say_warnings, start_process
 from webhooks.watchdog import watch_workers
 
 BATCH = 100
@@ -156,15 +157,10 @@ async def _main(settings: Settings) -> None:
 
 
 def main() -> int:
-    try:
-        settings = load_settings()
-    except SettingsInvalid as exc:
-        print(exc, file=sys.stderr)  # noqa: T201 - there is no logging without settings
-        return 2
+    settings = start_process("dispatcher")
     configure_logging("dispatcher", settings)
     init_sentry("dispatcher", settings)
-    for warning in settings.warnings:
-        log.warning("setting", detail=warning)
+    say_warnings(settings)
     asyncio.run(_main(settings))
     return 0
 

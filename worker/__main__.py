@@ -13,7 +13,9 @@ import time
 from celery.bin.worker import worker
 
 from runtime.logging import get_logger
+from runtime.start import start_process
 from worker.commands import run_command
+from worker.start_failure import start_failed
 
 log = get_logger(__name__)
 
@@ -23,9 +25,10 @@ CONCURRENCY = "250"  # turns in flight; threads that wait cost little, a saturat
 
 
 def main() -> None:
+    start_process("worker")
     # Not `app.worker_main`: it swallows the exit code.
     code = run_command(worker, [*_options(), *sys.argv[1:]])
-    if code not in RESTARTED_CODES:
+    if code not in RESTARTED_CODES or start_failed():
         sys.exit(code)
     log.error("worker_starts_anew", seconds=RESTART_SECONDS)
     # Celery's handlers would only take note of a request to stop that comes now.

@@ -21,6 +21,7 @@ from runtime.known_messages import KnownMessages
 from runtime.looks import Looks
 from runtime.pacing import Pacing
 from runtime.parking import Parking
+from runtime.prompt_files import PromptSet, load_prompts
 from runtime.redis import connect
 from runtime.scripts import Scripts
 from runtime.settings import Account, Settings
@@ -37,7 +38,6 @@ from worker.knowledge import load_knowledge
 from worker.media import MediaPorts, MediaReader, find_media_ports
 from worker.model_catalogue import look_at_models
 from worker.private_replies import PrivateReplies
-from worker.prompt_files import PromptSet, load_prompts
 from worker.purse import Prices
 from worker.reading import Reading
 from worker.reconciling import Reconciler

@@ -1,13 +1,12 @@
 """For turns that ended in the stub: fetches what the provider itself noted of each attempt, later and off the path."""
 
-import asyncio
 from collections.abc import Sequence
 
 import httpx
 import orjson
 
-from bot.errors import NightshiftError
 from clients.llm_generation import fetch_generation
+from runtime.background import Count, repeat
 from runtime.clock import now_ms
 from runtime.logging import get_logger
 from runtime.scripts import Scripts
@@ -48,14 +47,9 @@ class Generations:
         self._api_key = api_key
         self._look_seconds = look_seconds
 
-    async def run(self) -> None:
+    async def run(self, *, count: Count | None = None) -> None:
         """Until cancelled."""
-        while True:
-            await asyncio.sleep(self._look_seconds)
-            try:
-                await self.fetch_due()
-            except NightshiftError as exc:
-                log.warning("generations_not_fetched", reason=str(exc))
+        await repeat("generations", self.fetch_due, every_seconds=self._look_seconds, count=count)
 
     async def fetch_due(self) -> int:
         """Fetch what is due; how many records were attached."""

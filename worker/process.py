@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from bot.keyed_patterns import KeyedPattern
@@ -35,10 +36,10 @@ class WorkerProcess:
         self.consumer.adopt(consumer)
 
         async def start() -> asyncio.AbstractEventLoop:
-            self._beating = asyncio.create_task(
-                beat_for_ever(house.health, "worker", at_work=lambda: self.consumer.listens)
-            )
-            self._settling = asyncio.create_task(settle_down())
+            count = house.background.count
+            beating = partial(beat_for_ever, house.health, "worker", at_work=lambda: self.consumer.listens, count=count)
+            house.background.keep("heartbeat", beating)
+            house.background.keep("settle_down", settle_down)
             return asyncio.get_running_loop()
 
         self._self_check = SelfCheckThread(

@@ -38,6 +38,8 @@ _EVENTS = {
     "reopened": "it came for us as well, so that it is answered after all",
     "edited": "the customer changed the message",
     "alert": "an alert for the managers was stored",
+    "alert_given_up": "the alert was given up: Telegram did not take it for a day",
+    "alert_dropped": "the alert was given up: too many others waited",
 }
 
 _SILENCES = {

@@ -70,8 +70,9 @@ class Generations:
                 member = f"{conversation_id} {record_id} {generation_id} {asked}"
                 await self._scripts.command("ZADD", WAITING, now_ms() + WAITS_SECONDS[asked] * 1000, member)
             return 0
-        key = f"ns:c:{conversation_id}:generations:{record_id}"
-        await self._scripts.command("HSET", key, generation_id, orjson.dumps(record).decode())
-        await self._scripts.command("EXPIRE", key, KEPT_SECONDS)
+        body = orjson.dumps(record).decode()
+        await self._scripts.run(
+            "attach_generation", conversation_id, record_id, generation_id, body, KEPT_SECONDS * 1000
+        )
         log.info("generation_attached", conversation=conversation_id, generation=generation_id)
         return 1

@@ -60,7 +60,9 @@ end
 
 -- What came changed nothing for a conversation in which nothing is open: it goes on towards its end.
 local function keep_no_longer(cid)
-  if redis.call('HGET', at(cid), 'state') == 'rest' then retain(cid) end
+  if redis.call('HGET', at(cid), 'state') ~= 'rest' then return end
+  forget_seen(cid)
+  retain(cid)
 end
 
 local function edited(payload, number, new_text)

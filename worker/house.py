@@ -211,6 +211,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         _stack=stack,
     )
     learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
+    background.keep("parked_conversations", partial(house.parking.keep_waking, accounts, count=count))
     background.keep("account_ids", partial(learner.run, count=count))
     background.keep("first_seen", partial(looks.meet, accounts, now_ms=clock.now_ms, count=count))
     background.keep("unread_reader", partial(UnreadReader(UnreadMessages(scripts), reading).run, count=count))

@@ -115,9 +115,31 @@ local function parking_of(cid)
   return 'ns:parked:' .. (c[1] or '') .. ':' .. (c[2] or '')
 end
 
+-- Why an account rests is "reason", for all its senders, or "reason mark mark...", for those whose token has one of
+-- these marks (runtime/parking.py): who has another token does not know yet whether it works.
+local function rests_for(value, mark)
+  local reason, marks = string.match(value or '', '^(%S+) ?(.*)$')
+  if not reason or (marks ~= '' and not string.find(' ' .. marks .. ' ', ' ' .. mark .. ' ', 1, true)) then return nil end
+  return reason
+end
+
+-- Conversations that wait for their account are due now: whatever they waited for is over, or may be.
+local function wake_waiting(account)
+  local waiting, woken = 'ns:waiting:' .. account, 0
+  for _, cid in ipairs(redis.call('SMEMBERS', waiting)) do
+    local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
+    if c[1] == 'held' and c[2] == 'parked' then
+      schedule(cid, NOW)
+      woken = woken + 1
+    end
+  end
+  redis.call('DEL', waiting)
+  return woken
+end
+
 -- A place in the line of an account's calls, as pace.lua explains: never more than `most` in any `span`.
-local function take_place(key, most, span, longest, parking)
-  local reason = redis.call('GET', parking)
+local function take_place(key, most, span, longest, parking, mark)
+  local reason = rests_for(redis.call('GET', parking), mark)
   if reason then return 0, 0, reason, math.max(redis.call('PTTL', parking), 0) end
   local now = clock[1] * 1000000 + clock[2]
   local before = tonumber(redis.call('LINDEX', key, -most) or '0')
@@ -129,7 +151,7 @@ local function take_place(key, most, span, longest, parking)
   return wait, 1, '', 0
 end
 
--- All that a turn must know, as runtime/conversations.py reads it, and whether its account rests.
+-- All that a turn must know, as runtime/conversations.py reads it, and whether (and for whom) its account rests.
 local function view(word, cid, lines)
   local parked = parking_of(cid)
   local why = redis.call('GET', parked)
@@ -183,7 +205,7 @@ local function hold(cid, due, reason)
   redis.call('HSET', at(cid), 'state', 'held', 'hold_reason', reason)
   if DEFERRALS[reason] then redis.call('HSET', at(cid), 'deferred_until', text(due)) end
   if reason == 'parked' then
-    -- Found again when the account may send before its time (receive.lua, enforce).
+    -- Found again when the account may send before its time (receive.lua, enforce; wake_parked.lua).
     local waiting = 'ns:waiting:' .. account_of(cid)
     redis.call('SADD', waiting, cid)
     redis.call('PEXPIRE', waiting, 86400000)

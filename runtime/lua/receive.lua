@@ -404,11 +404,7 @@ local function enforce(channel, account, key, action, longest, alert)
   if action == 'block' then redis.call('SET', parked, 'policy_block', 'PX', longest)
   elseif action == 'unblock' and lifted_by_unblock(redis.call('GET', parked)) then
     redis.call('DEL', parked)
-    local waiting = 'ns:waiting:' .. channel .. ' ' .. account
-    for _, cid in ipairs(redis.call('SMEMBERS', waiting)) do
-      if redis.call('HGET', at(cid), 'hold_reason') == 'parked' then schedule(cid, NOW) end
-    end
-    redis.call('DEL', waiting)
+    wake_waiting(channel .. ' ' .. account)
   end
   if alert ~= '' then raise_alert('', 'account:' .. channel .. ':' .. account .. ':policy_' .. action, alert) end
 end

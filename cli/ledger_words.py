@@ -32,6 +32,7 @@ _EVENTS = {
     "failed": "Meta did not take it",
     "unknown": "it is not known whether Meta took it",
     "human_wrote": "a human wrote to the customer",
+    "empty_echo": "something without words or attachment was sent from our account",
     "automatic_reply": "Meta's own automatic reply went to the customer",
     "thread_taken": "another app took the conversation",
     "thread_returned": "the conversation was passed back to us",

@@ -13,7 +13,7 @@ import time
 from celery.bin.worker import worker
 
 from runtime.logging import get_logger
-from worker.commands import run_command
+from worker.commands import STARTED_ANEW, run_command
 
 log = get_logger(__name__)
 
@@ -32,6 +32,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     time.sleep(RESTART_SECONDS)
+    os.environ[STARTED_ANEW] = "1"
     os.execv(sys.executable, [sys.executable, "-m", "worker", *sys.argv[1:]])  # noqa: S606 - ourselves
 
 

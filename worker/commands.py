@@ -11,6 +11,9 @@ from typing import Any
 import click
 from celery.bin.base import CLIContext
 
+STARTED_ANEW = "_NIGHTSHIFT_WORKER_STARTED_ANEW"
+"""Set by a worker that gives up, for the process that it becomes (worker/__main__.py, worker/process.py)."""
+
 
 def run_command(command: click.Command, arguments: Sequence[str]) -> int:
     """The command's exit code. Here the environment is read; a wrong one ends the process with code 2."""

@@ -36,6 +36,8 @@ EXIT_CODE = 70  # EX_SOFTWARE
 PERIOD_SECONDS = 5.0
 LOOK_SECONDS = 15.0
 PATIENCE_SECONDS = 60.0
+LOOK_OFTEN_SECONDS = 0.05
+BREAK_SECONDS = 1.0
 HEARD_SECONDS = 15.0  # Celery's heartbeat ticks every 2 s
 LAST_RESORT_SECONDS = 30.0
 
@@ -56,6 +58,18 @@ class ConsumerWatch:
         self._consumer = consumer
         self._slots = int(consumer.pool.num_processes)
         self.turned_at = self.listened_at = self.started_at = self._clock()
+
+    async def begins_to_listen(self, *, for_seconds: float) -> None:
+        """Return once the consumer has asked for messages for so long, with no break of a second in it."""
+        begun: float | None = None
+        last = 0.0
+        while begun is None or last - begun < for_seconds:
+            now = self._clock()
+            if self._consumer is not None and _asks_for_messages(self._consumer):
+                if begun is None or now - last >= BREAK_SECONDS:
+                    begun = now
+                last = self.listened_at = now
+            await asyncio.sleep(LOOK_OFTEN_SECONDS)
 
     def tick(self) -> None:
         """From `heartbeat_sent`, on the consumer's own loop."""

@@ -24,7 +24,7 @@ from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
 from runtime.hashing import key_of, text_hash
 from runtime.pacing import Place
-from runtime.parking import Parked
+from runtime.parking import Parked, parked_for, token_mark
 from runtime.plans import further_fields, read_plan
 from runtime.scripts import Scripts
 from runtime.settings import Settings
@@ -53,6 +53,7 @@ class Conversations:
         debounce = settings.config.debounce
         self._quiet = round(debounce.quiet_seconds * 1000)
         self._cap = round(debounce.max_wait_seconds * 1000)
+        self._marks = {(a.channel.value, a.id): token_mark(a) for a in settings.config.accounts}
 
     async def claim(self, conversation_id: str) -> "tuple[Lease, Conversation] | str":
         """The lease and all that the turn needs; or the reason why there is nothing to do."""
@@ -60,7 +61,9 @@ class Conversations:
         answer = await self._scripts.run("claim", conversation_id, token, LEASE_SECONDS * 1000, HISTORY_LINES)
         if answer[0] != "claimed":
             return str(answer[0])
-        return Lease(self._scripts, conversation_id, token, self._quiet, self._cap), read(conversation_id, answer)
+        mark = self._marks.get(_account_in(answer), "")
+        lease = Lease(self._scripts, conversation_id, token, self._quiet, self._cap, mark)
+        return lease, read(conversation_id, answer, mark)
 
     async def customer_of(self, conversation_id: str) -> str:
         """The scoped id behind a conversation; "" when it is not kept any more."""
@@ -82,13 +85,16 @@ class Conversations:
 class Lease:
     """The right to decide for one conversation, until it runs out or somebody human takes over."""
 
-    def __init__(self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int) -> None:
+    def __init__(
+        self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int, mark: str
+    ) -> None:
         self._scripts = scripts
         self.conversation_id = conversation_id
         self.token = token
         self.notebook = ""  # what was looked up so far: kept when the turn is given back unfinished
         self._quiet = quiet_ms
         self._cap = cap_ms
+        self._mark = mark  # of the account's token, as runtime/parking.py has it
 
     async def renew(self) -> bool:
         return bool(await self._scripts.run("renew", self.conversation_id, self.token, LEASE_SECONDS * 1000))
@@ -97,7 +103,7 @@ class Lease:
         answer = await self._scripts.run("reread", self.conversation_id, self.token, HISTORY_LINES)
         if answer[0] == "lost":
             raise LeaseLost("reread")
-        return read(self.conversation_id, answer)
+        return read(self.conversation_id, answer, self._mark)
 
     async def plan(
         self,
@@ -134,7 +140,7 @@ class Lease:
             case "nothing":
                 return "nothing", conversation
             case word:
-                return word, read(self.conversation_id, answer)
+                return word, read(self.conversation_id, answer, self._mark)
 
     async def begin_part(
         self,
@@ -151,9 +157,8 @@ class Lease:
         comes back, and once its time has come this is asked again without a line.
         """
         margin, patience = round(margin_seconds * 1000), round(patience_seconds * 1000)
-        answer = await self._scripts.run(
-            "begin_part", self.conversation_id, self.token, plan_id, part, margin, *((*line, patience) if line else ())
-        )
+        place = (*line, patience, self._mark) if line else ()
+        answer = await self._scripts.run("begin_part", self.conversation_id, self.token, plan_id, part, margin, *place)
         match answer:
             case ["lost"]:
                 raise LeaseLost("begin_part")
@@ -230,9 +235,10 @@ class Lease:
         return int(answer)
 
 
-def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
-    """A view, as common.lua makes it, as values."""
+def read(conversation_id: str, answer: Sequence[Any], mark: str) -> Conversation:
+    """A view, as common.lua makes it, as values; `mark` is that of the token of who asks."""
     _, now, flat, inbox, plan, history, parked, parked_ms = answer
+    why_parked = parked_for(str(parked), mark)
     fields = _pairs(flat)
     return Conversation(
         id=conversation_id,
@@ -251,9 +257,14 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         acted_at_ms=int(fields.get("acted_at", 0)),
         window_told_ms=int(fields.get("window_told") or 0),
         notebook=fields.get("notebook", ""),
-        parked=str(parked),
-        parked_ms=int(parked_ms),
+        parked=why_parked,
+        parked_ms=int(parked_ms) if why_parked else 0,
     )
+
+
+def _account_in(answer: Sequence[Any]) -> tuple[str, str]:
+    fields = _pairs(answer[2])
+    return fields.get("channel", ""), fields.get("account", "")
 
 
 def _message(entry: str) -> OpenMessage:

@@ -1,6 +1,5 @@
 """Puts the receiver together: one ASGI application from settings and a store."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -10,6 +9,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.account_ids import AccountIdStore
+from runtime.background import Background, Count, count_in
 from runtime.clock import now_ms
 from runtime.early_events import EarlyEvents
 from runtime.inbox import open_inbox
@@ -41,12 +41,13 @@ def create_app(
     strangers: Strangers | None = None,
     close: Callable[[], Awaitable[None]] | None = None,
     beside: Sequence[Callable[[], Awaitable[None]]] = (),
+    count: Count | None = None,
     again_seconds: float = _AGAIN_SECONDS,
     limits: Limits | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
-    """The application. Each of `beside` runs until it ends or the server stops, and is begun anew after a failure;
-    then `close` is awaited."""
+    """The application. Each of `beside` runs until it ends or the server stops, and is begun anew after a failure,
+    which `count` counts; then `close` is awaited."""
     metrics = ReceiverMetrics()
     webhook = WebhookEndpoint(
         secrets=settings.env.app_secrets,
@@ -63,14 +64,13 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_site: Starlette) -> AsyncIterator[None]:
         _say_what_is_missing(settings)
-        running = {asyncio.create_task(_keep_running(job, again_seconds)) for job in beside}
+        background = Background(count=count)
+        for job in beside:
+            background.keep(job.__name__, job, again_seconds=again_seconds)
         try:
             yield
         finally:
-            for task in running:
-                task.cancel()
-            if running:
-                await asyncio.wait(running, timeout=2)
+            await background.aclose()
             if close is not None:
                 await close()
 
@@ -103,21 +103,23 @@ def open_app(settings: Settings) -> ASGIApp:
     accounts = Accounts(settings.config.accounts)
     strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
 
+    count = count_in(inbox.scripts)
+
+    async def get_acquainted() -> None:
+        await strangers.run(count=count)
+
     async def watch() -> None:
         await watch_dispatcher(settings)
 
     return create_app(
-        settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, beside=(strangers.run, watch)
+        settings,
+        inbox,
+        accounts=accounts,
+        strangers=strangers,
+        close=inbox.aclose,
+        beside=(get_acquainted, watch),
+        count=count,
     )
-
-
-async def _keep_running(job: Callable[[], Awaitable[None]], again_seconds: float) -> None:
-    while True:
-        try:
-            return await job()
-        except Exception:
-            log.exception("receiver_job_failed")  # none of them is worth a receiver, nor another one of them
-        await asyncio.sleep(again_seconds)
 
 
 def _say_what_is_missing(settings: Settings) -> None:

@@ -14,7 +14,7 @@ from celery.bin.worker import worker
 
 from runtime.logging import get_logger
 from runtime.start import start_process
-from worker.commands import run_command
+from worker.commands import STARTED_ANEW, run_command
 from worker.start_failure import start_failed
 
 log = get_logger(__name__)
@@ -35,6 +35,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     time.sleep(RESTART_SECONDS)
+    os.environ[STARTED_ANEW] = "1"
     os.execv(sys.executable, [sys.executable, "-m", "worker", *sys.argv[1:]])  # noqa: S606 - ourselves
 
 

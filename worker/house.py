@@ -1,9 +1,9 @@
 """What a turn works with, built once per process on its event loop, and closed in the reverse order."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from clients.llm import LLMClient
 from runtime import clock
 from runtime.account_ids import AccountIdStore
 from runtime.alert_outbox import AlertOutbox
+from runtime.background import Background, count_in
 from runtime.comments import CommentOutbox
 from runtime.conversations import Conversations
 from runtime.health import SystemHealth
@@ -79,6 +80,7 @@ class House:
     media: MediaReader
     reading: Reading
     reconciler: Reconciler
+    background: Background
     telegram: "TelegramAlerts | None"
     http: "httpx.AsyncClient"
     graphs: Graphs
@@ -138,6 +140,9 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     stack.push_async_callback(redis.aclose)
     http = await stack.enter_async_context(make_http_client())
     scripts = Scripts(redis)
+    background = Background(count=count_in(scripts))
+    stack.push_async_callback(background.aclose)
+    count = background.count
     env, model = settings.env, settings.config.model
     telegram = None
     if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
@@ -160,18 +165,17 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         )
         for manner, prompts in texts.prompts.items()
     }
-    looking = asyncio.create_task(
-        look_at_models(
-            http,
-            base_url=env.llm_api_url,
-            api_key=env.llm_api_key.get_secret_value(),
-            rungs=[rung for manner in texts.prompts for rung in settings.config.rungs(manner.model)],
-            prices=prices,
-        )
+    look = partial(
+        look_at_models,
+        http,
+        base_url=env.llm_api_url,
+        api_key=env.llm_api_key.get_secret_value(),
+        rungs=[rung for manner in texts.prompts for rung in settings.config.rungs(manner.model)],
+        prices=prices,
     )
-    stack.callback(looking.cancel)
+    background.keep("model_catalogue", look)
     generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
-    stack.callback(asyncio.create_task(generations.run()).cancel)
+    background.keep("generations", partial(generations.run, count=count))
     accounts, outbox, pacing = settings.config.accounts, AlertOutbox(scripts), Pacing(scripts)
     graphs, ids, looks = Graphs(http, env), AccountIdStore(scripts), Looks(scripts)
     reading = Reading(
@@ -195,6 +199,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         media=texts.media.open(http),
         reading=reading,
         reconciler=Reconciler(reading, looks, SystemIncidents(scripts, outbox)),
+        background=background,
         telegram=telegram,
         http=http,
         graphs=graphs,
@@ -206,9 +211,10 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         _stack=stack,
     )
     learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
-    stack.callback(asyncio.create_task(learner.run()).cancel)
-    stack.callback(asyncio.create_task(looks.meet(accounts, now_ms=clock.now_ms)).cancel)
-    stack.callback(asyncio.create_task(UnreadReader(UnreadMessages(scripts), reading).run()).cancel)
+    background.keep("parked_conversations", partial(house.parking.keep_waking, accounts, count=count))
+    background.keep("account_ids", partial(learner.run, count=count))
+    background.keep("first_seen", partial(looks.meet, accounts, now_ms=clock.now_ms, count=count))
+    background.keep("unread_reader", partial(UnreadReader(UnreadMessages(scripts), reading).run, count=count))
     if settings.config.comments.keywords:
         replies = PrivateReplies(
             CommentOutbox(scripts),
@@ -218,5 +224,5 @@ async def build_house(settings: Settings, texts: Texts) -> House:
             parking=house.parking,
             now_ms=clock.now_ms,
         )
-        stack.callback(asyncio.create_task(replies.run()).cancel)
+        background.keep("private_replies", partial(replies.run, count=count))
     return house

@@ -1,5 +1,9 @@
 #!lua
--- A sign of life. ARGV: process, instance, alive_ms
+-- A sign of life, and what is done now and then: streams are cut by age as well as by count (common.lua, note).
+-- ARGV: process, instance, alive_ms
 redis.call('ZADD', 'ns:alive', NOW, ARGV[1] .. ' ' .. ARGV[2])
 redis.call('ZREMRANGEBYSCORE', 'ns:alive', '-inf', NOW - 10 * tonumber(ARGV[3]))
+for _, stream in ipairs({'ns:ledger', 'ns:telemetry'}) do
+  redis.call('XTRIM', stream, 'MINID', '=', text(NOW - RETENTION))
+end
 return NOW

@@ -22,12 +22,16 @@ from bot.conversation import (
 from bot.errors import NightshiftError
 from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
+from runtime.confirming import CONFIRM_SECONDS
 from runtime.hashing import key_of, text_hash
+from runtime.logging import get_logger
 from runtime.pacing import Place
 from runtime.parking import Parked
 from runtime.plans import further_fields, read_plan
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+
+log = get_logger(__name__)
 
 LEASE_SECONDS = 15.0
 RENEW_SECONDS = 4.0
@@ -74,9 +78,20 @@ class Conversations:
     async def record(
         self, conversation_id: str, plan_id: str, part: int, state: PartState, *, mid: str = "", code: str = ""
     ) -> str:
-        """A fact: it needs no lease, and a message id once known is never taken back."""
+        """A fact: it needs no lease, and a message id once known is never taken back.
+
+        Where replicas are asked for, that a part is sent waits for them but does not depend on them: a failover that
+        forgot it would find the part `sending`, and look whether it arrived.
+        """
         key = key_of("echo", mid) if mid else ""
-        return str(await self._scripts.run("record_part", conversation_id, plan_id, part, state.value, key, code))
+        values = (conversation_id, plan_id, part, state.value, key, code)
+        if state is not PartState.SENT:
+            return str(await self._scripts.run("record_part", *values))
+        stands, doubt = await self._scripts.run_doubted("record_part", *values)
+        if reason := await doubt:
+            log.warning("fact_not_confirmed", conversation=conversation_id, part=part, reason=reason)
+            await self._scripts.command("HINCRBY", "ns:events", "sent_unconfirmed", 1)
+        return str(stands)
 
 
 class Lease:
@@ -149,11 +164,20 @@ class Lease:
 
         With a `line` of `runtime.pacing` it takes a place there first: where that is not right at the front, the place
         comes back, and once its time has come this is asked again without a line.
+
+        "unconfirmed": too few replicas know of it, and a failover would have the part sent once more. It is as before.
         """
+        if self._scripts.replicas:
+            margin_seconds += 2 * CONFIRM_SECONDS
         margin, patience = round(margin_seconds * 1000), round(patience_seconds * 1000)
-        answer = await self._scripts.run(
+        answer, doubt = await self._scripts.run_doubted(
             "begin_part", self.conversation_id, self.token, plan_id, part, margin, *((*line, patience) if line else ())
         )
+        if answer == [PartState.SENDING] and (reason := await doubt):
+            log.warning("send_not_confirmed", conversation=self.conversation_id, part=part, reason=reason)
+            if not await self._scripts.run("take_back_part", self.conversation_id, self.token, plan_id, part):
+                raise LeaseLost("take_back_part")
+            return "unconfirmed"
         match answer:
             case ["lost"]:
                 raise LeaseLost("begin_part")

@@ -16,7 +16,7 @@ class EarlyEvents:
 
     async def keep(self, *records: str) -> int:
         """How many had to go to make room."""
-        held = int(await self._scripts.command("RPUSH", KEY, *records))
+        held = int(await self._scripts.command_confirmed("RPUSH", KEY, *records))
         await self._scripts.command("PEXPIRE", KEY, round(KEPT_SECONDS * 1000))
         if held > MOST:
             await self._scripts.command("LTRIM", KEY, -MOST, -1)

@@ -55,9 +55,10 @@ class SystemHealth:
         await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000)
 
     async def writable(self) -> bool:
+        """Would a POST be acknowledged? Raise `StoreUnavailable` when it would not."""
         try:
             async with asyncio.timeout(1):
-                await self._scripts.command("SET", "ns:probe", "1", "PX", 60_000)
+                await self._scripts.command_confirmed("SET", "ns:probe", "1", "PX", 60_000)
         except TimeoutError as exc:
             raise store_error(exc) from exc
         return True

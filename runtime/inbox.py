@@ -70,7 +70,11 @@ class Inbox:
         return self._scripts
 
     async def receive(self, events: Sequence[Event]) -> None:
-        """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged."""
+        """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged.
+
+        What has come before waits like what is new, for the replicas to have it: receive.lua counts each duplicate, so
+        that there is a later write to wait for.
+        """
         arguments: list[_Argument] = []
         for event in events:
             arguments += self._arguments(event)
@@ -106,7 +110,7 @@ class Inbox:
         for own, _ in batch:
             arguments += own
         try:
-            await self._scripts.run("receive", *arguments)
+            await self._scripts.run_confirmed("receive", *arguments)
         except Exception as exc:  # noqa: BLE001 - every waiting POST must learn of it, whatever it was
             for _, done in batch:
                 if not done.done():
@@ -206,7 +210,7 @@ def open_inbox(settings: Settings, *, role: str) -> Inbox:
         pool_wait_seconds=0.3,
         client_name=f"nightshift-{role}",
     )
-    return Inbox(Scripts(client), settings)
+    return Inbox(Scripts(client, replicas=settings.config.store.replicas), settings)
 
 
 def _likeness(echo: Echo) -> str:

@@ -14,6 +14,7 @@ from runtime.clock import now_ms
 from runtime.early_events import EarlyEvents
 from runtime.inbox import open_inbox
 from runtime.logging import get_logger
+from runtime.replicas import tell_replicas
 from runtime.settings import Settings
 from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
@@ -105,9 +106,11 @@ def open_app(settings: Settings) -> ASGIApp:
     async def watch() -> None:
         await watch_dispatcher(settings)
 
-    return create_app(
-        settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, beside=(strangers.run, watch)
-    )
+    async def check() -> None:
+        await tell_replicas(inbox.scripts)
+
+    beside = (strangers.run, watch, check)
+    return create_app(settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, beside=beside)
 
 
 async def _keep_running(job: Callable[[], Awaitable[None]], again_seconds: float) -> None:

@@ -173,7 +173,7 @@ def _open(stack: AsyncExitStack, settings: Settings, name: str) -> tuple[Scripts
     stack.push_async_callback(client.aclose)
     alerts = DirectAlerts(settings)
     stack.push_async_callback(alerts.aclose)
-    return Scripts(client), alerts
+    return Scripts(client, replicas=settings.config.store.replicas), alerts
 
 
 def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Settings, alerts: DirectAlerts) -> Watchdog:

@@ -29,6 +29,7 @@ log = get_logger(__name__)
 
 THROTTLED = ("throttled", "usage")  # reasons of an account's rest that forbid reading back, too
 SETTLE_AGAIN_SECONDS = 10.0
+UNCONFIRMED_SECONDS = 5.0  # as often a reply is tried that no replica has confirmed
 
 
 class Delivery:
@@ -54,6 +55,9 @@ class Delivery:
             begun, failure = await self._sender.put(conversation, plan, part)
             if isinstance(begun, Place | Parked):
                 return await self._stand_back(begun, conversation)
+            if begun == "unconfirmed":
+                await self._lease.hold(UNCONFIRMED_SECONDS, Deferral.BACKOFF)
+                return "waits: replicas"
             if failure is not None:
                 return await self._after(failure, conversation, plan, part, states)
             if begun == PartState.UNKNOWN:

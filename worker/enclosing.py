@@ -38,6 +38,9 @@ class Enclosing:
                 why = begun.reason if isinstance(begun, Parked) else "pace"
                 log.info("enclosures_left_out", conversation=conversation.id, reason=why)
                 break
+            if begun == "unconfirmed":
+                log.info("enclosures_left_out", conversation=conversation.id, reason=begun)
+                break
             if begun == PartState.SENDING:
                 states[number] = PartState.SENT
                 if failure is not None:

@@ -22,6 +22,7 @@ from runtime.looks import Looks
 from runtime.pacing import Pacing
 from runtime.parking import Parking
 from runtime.redis import connect
+from runtime.replicas import tell_replicas
 from runtime.scripts import Scripts
 from runtime.settings import Account, Settings
 from runtime.spending import Spending
@@ -138,6 +139,8 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     stack.push_async_callback(redis.aclose)
     http = await stack.enter_async_context(make_http_client())
     scripts = Scripts(redis)
+    # For what leaves the house. All else is forgotten as a whole, should it be, and done again.
+    confirmed = Scripts(redis, replicas=settings.config.store.replicas)
     env, model = settings.env, settings.config.model
     telegram = None
     if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
@@ -185,7 +188,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     )
     house = House(
         settings=settings,
-        conversations=Conversations(scripts, settings),
+        conversations=Conversations(confirmed, settings),
         parking=Parking(scripts),
         outbox=outbox,
         telemetry=Telemetry(scripts),
@@ -208,10 +211,11 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
     stack.callback(asyncio.create_task(learner.run()).cancel)
     stack.callback(asyncio.create_task(looks.meet(accounts, now_ms=clock.now_ms)).cancel)
+    stack.callback(asyncio.create_task(tell_replicas(confirmed)).cancel)
     stack.callback(asyncio.create_task(UnreadReader(UnreadMessages(scripts), reading).run()).cancel)
     if settings.config.comments.keywords:
         replies = PrivateReplies(
-            CommentOutbox(scripts),
+            CommentOutbox(confirmed),
             settings=settings,
             graph=house.graph,
             pacing=house.pacing,

@@ -64,7 +64,12 @@ class Conversations:
         answer = await self._scripts.run("claim", conversation_id, token, LEASE_SECONDS * 1000, HISTORY_LINES)
         if answer[0] != "claimed":
             return str(answer[0])
+        self._scripts.clock.tells(int(answer[1]))
         return Lease(self._scripts, conversation_id, token, self._quiet, self._cap), read(conversation_id, answer)
+
+    async def clock_ahead_ms(self) -> int:
+        """By how much the server's clock may be ahead of the true time (runtime/clock_watch.py); most often 0."""
+        return int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
 
     async def customer_of(self, conversation_id: str) -> str:
         """The scoped id behind a conversation; "" when it is not kept any more."""
@@ -262,7 +267,7 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         id=conversation_id,
         contact=Contact(Channel(fields["channel"]), fields["account"], fields["customer"]),
         rev=fields.get("rev", ""),
-        messages=in_order([_message(entry) for entry in inbox]),
+        messages=in_order([_message(entry, int(now)) for entry in inbox]),
         history=tuple(_line(entry) for entry in history),
         plan=read_plan(_pairs(plan)),
         now_ms=int(now),
@@ -280,14 +285,14 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
     )
 
 
-def _message(entry: str) -> OpenMessage:
+def _message(entry: str, now_ms: int) -> OpenMessage:
     _, received, key, body = entry.split(" ", 3)
     data = orjson.loads(body)
     return OpenMessage(
         key=key,
         mid=data["mid"],
         at_ms=int(data["at"]),
-        received_ms=int(received),
+        received_ms=min(int(received), now_ms),  # later, where the server's clock has gone back since
         text=data.get("text", ""),
         notes=tuple(data.get("notes") or ()),
         needs_text=bool(data.get("needs_text")),

@@ -30,6 +30,7 @@ from redis.exceptions import (
 from bot.errors import NightshiftError, Transient
 from runtime.confirming import CONFIRM_SECONDS
 from runtime.sentinel_url import SentinelAddress, parse_sentinel_url
+from runtime.server_clock import ServerClock
 from runtime.wire import Wire
 
 
@@ -80,6 +81,7 @@ class Store(aioredis.Redis):
         timeout_seconds = self.connection_pool.connection_kwargs["socket_timeout"]
         self.wire = Wire(self.connection_pool, timeout_seconds)
         self.confirming = Wire(self.connection_pool, timeout_seconds + CONFIRM_SECONDS)
+        self.clock = ServerClock()
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         await self.confirming.aclose()

@@ -12,6 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from runtime.confirming import Rounds
 from runtime.redis import NotConfirmed, Store, store_error
+from runtime.server_clock import ServerClock
 
 
 def read_scripts(folder: Traversable) -> Mapping[str, tuple[str, str]]:
@@ -45,6 +46,18 @@ class Scripts:
         self.replicas = replicas
         self._scripts = texts or _scripts()
         self._rounds = Rounds(client.confirming, replicas)
+
+    @property
+    def clock(self) -> ServerClock:
+        """The server's time, as answers have told it."""
+        return self.client.clock
+
+    async def ask_time(self) -> int:
+        """The server's time now, asked of it: milliseconds since the epoch."""
+        seconds, micros = await self.command("TIME")
+        now_ms = int(seconds) * 1000 + int(micros) // 1000
+        self.clock.tells(now_ms)
+        return now_ms
 
     async def run(self, name: str, *args: str | bytes | float) -> Any:
         digest, text = self._scripts[name]

@@ -101,7 +101,8 @@ def open_app(settings: Settings) -> ASGIApp:
     """The application over the real inbox, which it closes when the server stops."""
     inbox = open_inbox(settings, role="receiver")
     accounts = Accounts(settings.config.accounts)
-    strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
+    ids, early, clock_ms = AccountIdStore(inbox.scripts), EarlyEvents(inbox.scripts), inbox.scripts.clock.now_ms
+    strangers = Acquaintance(accounts, ids=ids, early=early, store=inbox, clock_ms=clock_ms)
 
     async def watch() -> None:
         await watch_dispatcher(settings)
@@ -110,7 +111,15 @@ def open_app(settings: Settings) -> ASGIApp:
         await tell_replicas(inbox.scripts)
 
     beside = (strangers.run, watch, check)
-    return create_app(settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, beside=beside)
+    return create_app(
+        settings,
+        inbox,
+        accounts=accounts,
+        strangers=strangers,
+        close=inbox.aclose,
+        beside=beside,
+        clock_ms=clock_ms,
+    )
 
 
 async def _keep_running(job: Callable[[], Awaitable[None]], again_seconds: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.errors import NightshiftError
 from runtime.alert_outbox import AlertOutbox
-from runtime.clock import monotonic, now_ms
+from runtime.clock import monotonic
 from runtime.health import SystemHealth, View
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect
@@ -64,8 +64,8 @@ class Watchdog:
         health: SystemHealth,
         incidents: SystemIncidents,
         alerts: DirectAlerts,
+        clock_ms: Callable[[], int],
         clock: Callable[[], float] = monotonic,
-        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._judge = judge
         self._health = health
@@ -154,7 +154,7 @@ async def watch_dispatcher(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
         watchdog = _watchdog(judge_dispatcher, scripts, settings, alerts)
-        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts)
+        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
         await _for_ever(ReceiverWatch(store, watchdog).look)
 
 
@@ -182,4 +182,5 @@ def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Setti
         health=SystemHealth(scripts, settings),
         incidents=SystemIncidents(scripts, AlertOutbox(scripts)),
         alerts=alerts,
+        clock_ms=scripts.clock.now_ms,
     )

@@ -148,7 +148,9 @@ async def build_house(settings: Settings, texts: Texts) -> House:
 
         telegram = TelegramAlerts(env)
         stack.push_async_callback(telegram.aclose)
-    llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    llm = LLMClient(
+        http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value(), clock=scripts.clock.now_ms
+    )
     prices = Prices()
     agents = {
         manner: Agent(
@@ -184,7 +186,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         inbox=Inbox(scripts, settings),
         known=KnownMessages(scripts),
         ids=ids,
-        now_ms=clock.now_ms,
+        now_ms=scripts.clock.now_ms,
     )
     house = House(
         settings=settings,
@@ -202,7 +204,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         http=http,
         graphs=graphs,
         gate=TurnGate(),
-        now_ms=clock.now_ms,
+        now_ms=scripts.clock.now_ms,
         monotonic=clock.monotonic,
         _agents=agents,
         _prompts=texts.prompts,
@@ -210,7 +212,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     )
     learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
     stack.callback(asyncio.create_task(learner.run()).cancel)
-    stack.callback(asyncio.create_task(looks.meet(accounts, now_ms=clock.now_ms)).cancel)
+    stack.callback(asyncio.create_task(looks.meet(accounts, now_ms=scripts.clock.now_ms)).cancel)
     stack.callback(asyncio.create_task(tell_replicas(confirmed)).cancel)
     stack.callback(asyncio.create_task(UnreadReader(UnreadMessages(scripts), reading).run()).cancel)
     if settings.config.comments.keywords:
@@ -220,7 +222,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
             graph=house.graph,
             pacing=house.pacing,
             parking=house.parking,
-            now_ms=clock.now_ms,
+            now_ms=scripts.clock.now_ms,
         )
         stack.callback(asyncio.create_task(replies.run()).cancel)
     return house

@@ -14,6 +14,7 @@ log = get_logger(__name__)
 
 SEEN_MS = 8 * 86_400_000  # longer than a comment can be answered
 LEASE_SECONDS = 60.0  # a sender that has not reported by then is gone
+UNCONFIRMED_SECONDS = 5.0
 MOST_TEXT = 500
 
 
@@ -41,7 +42,7 @@ class CommentOutbox:
             "at": comment.at_ms,
             "text": comment.text[:MOST_TEXT],
         }
-        return bool(await self._scripts.run("comment", key, orjson.dumps(payload).decode(), SEEN_MS))
+        return bool(await self._scripts.run_confirmed("comment", key, orjson.dumps(payload).decode(), SEEN_MS))
 
     async def due(self, *, now_ms: int, limit: int) -> list[WaitingComment]:
         ids = await self._scripts.command("ZRANGEBYSCORE", "ns:comments:due", "-inf", now_ms, "LIMIT", 0, limit)
@@ -58,10 +59,16 @@ class CommentOutbox:
         return found
 
     async def begin(self, waiting: WaitingComment, reply: str) -> str:
-        """ "sending" when the call may be made now; "taken", "gone" or "unknown" when it may not."""
+        """ "sending" when the call may be made now; "taken", "gone", "unknown" when it may not. "unconfirmed": too few
+        replicas know of it, and a failover would have it sent once more; it is tried again in a while."""
         comment = waiting.comment
         cid = Contact(comment.channel, comment.account_id, comment.customer_id).conversation_id
-        return str(await self._scripts.run("begin_comment", waiting.id, LEASE_SECONDS * 1000, cid, text_hash(reply)))
+        lease_ms, hashed = LEASE_SECONDS * 1000, text_hash(reply)
+        word, doubt = await self._scripts.run_doubted("begin_comment", waiting.id, lease_ms, cid, hashed)
+        if word == "sending" and await doubt:
+            await self._scripts.run("settle_comment", waiting.id, "unconfirmed", UNCONFIRMED_SECONDS * 1000)
+            return "unconfirmed"
+        return str(word)
 
     async def again(self, waiting: WaitingComment, seconds: float) -> None:
         await self._scripts.run("settle_comment", waiting.id, "again", round(seconds * 1000))

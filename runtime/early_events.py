@@ -16,7 +16,7 @@ class EarlyEvents:
 
     async def keep(self, *records: str) -> int:
         """How many had to go to make room."""
-        return int(await self._scripts.run("keep_early", round(KEPT_SECONDS * 1000), MOST, *records))
+        return int(await self._scripts.run_confirmed("keep_early", round(KEPT_SECONDS * 1000), MOST, *records))
 
     async def kept(self) -> list[str]:
         found: list[str] = await self._scripts.command("LRANGE", KEY, 0, -1)

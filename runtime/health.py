@@ -53,12 +53,13 @@ class SystemHealth:
 
     async def beat(self, process: str, instance: str) -> None:
         """Say that this process is alive; its name is what /health/system looks for."""
-        await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000)
+        self._scripts.clock.tells(int(await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000)))
 
     async def writable(self) -> bool:
+        """Would a POST be acknowledged? Raise `StoreUnavailable` when it would not."""
         try:
             async with asyncio.timeout(1):
-                await self._scripts.command("SET", "ns:probe", "1", "PX", 60_000)
+                await self._scripts.command_confirmed("SET", "ns:probe", "1", "PX", 60_000)
         except TimeoutError as exc:
             raise store_error(exc) from exc
         return True
@@ -69,6 +70,7 @@ class SystemHealth:
             now, alive, opened, oldest, more, since, offset, due, handed, alerts = await self._scripts.run(
                 "health", ALIVE_SECONDS * 1000, self._overdue_ms, offset, _PAGE
             )
+            self._scripts.clock.tells(int(now))
             overdue += more
             if int(since):
                 longest = min(longest or int(since), int(since))

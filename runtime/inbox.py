@@ -24,7 +24,6 @@ from bot.messages import (
 )
 from bot.meta_values import is_invisible
 from bot.retry import RESTRICTED_SECONDS
-from runtime.clock import now_ms
 from runtime.comments import CommentOutbox
 from runtime.hashing import bare_hash, key_of, text_hash
 from runtime.health import SystemHealth
@@ -72,7 +71,11 @@ class Inbox:
         return self._scripts
 
     async def receive(self, events: Sequence[Event]) -> None:
-        """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged."""
+        """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged.
+
+        What has come before waits like what is new, for the replicas to have it: receive.lua counts each duplicate, so
+        that there is a later write to wait for.
+        """
         arguments: list[_Argument] = []
         for event in events:
             arguments += self._arguments(event)
@@ -108,12 +111,13 @@ class Inbox:
         for own, _ in batch:
             arguments += own
         try:
-            await self._scripts.run("receive", *arguments)
+            answer = await self._scripts.run_confirmed("receive", *arguments)
         except Exception as exc:  # noqa: BLE001 - every waiting POST must learn of it, whatever it was
             for _, done in batch:
                 if not done.done():
                     done.set_exception(exc)
         else:
+            self._scripts.clock.tells(int(answer[4]))
             for _, done in batch:
                 if not done.done():
                     done.set_result(None)
@@ -122,12 +126,12 @@ class Inbox:
         """Eleven strings an event, as receive.lua reads them."""
         match event:
             case Noted(unread=UnreadMessage() as unread):
-                return _to_be_read(event.kind, unread)
+                return _to_be_read(event.kind, unread, self._scripts.clock.now_ms())
             case Noted():
-                alert_id, alert = _told_once(event)
+                alert_id, alert = _told_once(event, self._scripts.clock.now_ms())
                 return ["n", "", "", "", "", "", "", event.kind, alert_id, "", alert]
             case PolicyEnforcement():
-                return _policy(event)
+                return _policy(event, self._scripts.clock.now_ms())
         contact = event.contact
         who = [contact.conversation_id, contact.channel.value, contact.account_id, contact.customer_id]
         at = str(event.at_ms)
@@ -209,7 +213,7 @@ def open_inbox(settings: Settings, *, role: str) -> Inbox:
         pool_wait_seconds=0.3,
         client_name=f"nightshift-{role}",
     )
-    return Inbox(Scripts(client), settings)
+    return Inbox(Scripts(client, replicas=settings.config.store.replicas), settings)
 
 
 def _likeness(echo: Echo) -> str:
@@ -245,26 +249,26 @@ def _people(settings: Settings) -> dict[str, list[int]]:
     }
 
 
-def _told_once(event: Noted) -> tuple[str, str | bytes]:
+def _told_once(event: Noted, now_ms: int) -> tuple[str, str | bytes]:
     """The id and body of the alert about an account that is not configured; nothing for all other kinds."""
     if event.kind != "unknown_account" or not event.account_id:
         return "", ""
-    body = {"rule": event.kind, "detail": event.account_id[:40], "first_at": now_ms(), "count": 1}
+    body = {"rule": event.kind, "detail": event.account_id[:40], "first_at": now_ms, "count": 1}
     return f"system:unknown_account:{event.account_id[:40]}", _json(body)
 
 
-def _to_be_read(kind: str, unread: UnreadMessage) -> list[_Argument]:
+def _to_be_read(kind: str, unread: UnreadMessage, now_ms: int) -> list[_Argument]:
     """A worker reads it by its mid (runtime/unread_messages.py)."""
     channel, account, customer = unread.channel.value, unread.account_id, unread.customer_id
     cid = conversation_id(channel, account, customer) if customer else ""
     record = {"channel": channel, "account": account, "mid": unread.mid, "at": unread.at_ms}
-    alert_id, alert = unread_alert(channel, account)
+    alert_id, alert = unread_alert(channel, account, now_ms=now_ms)
     at = str(unread.at_ms)
     key = key_of("message", unread.mid)
     return ["g", cid, channel, account, customer, key, at, kind, alert_id, _json(alert), _json(record)]
 
 
-def _policy(event: PolicyEnforcement) -> list[_Argument]:
+def _policy(event: PolicyEnforcement, now_ms: int) -> list[_Argument]:
     """Meta's warning or block of an account; an unblock lifts the block and is not told."""
     channel, account_id = event.channel.value, event.account_id
     key = key_of("policy_enforcement", f"{channel} {account_id} {event.action} {event.at_ms}")
@@ -276,7 +280,7 @@ def _policy(event: PolicyEnforcement) -> list[_Argument]:
                 "detail": event.reason,
                 "channel": channel,
                 "account": account_id,
-                "first_at": now_ms(),
+                "first_at": now_ms,
                 "count": 1,
             }
         )

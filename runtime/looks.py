@@ -20,6 +20,7 @@ class Looks:
         """Note that these are there by now, however long Redis is away."""
 
         async def note_all() -> Over:
+            await self._scripts.ask_time()
             for account in accounts:
                 await self.first_seen_ms(account, now_ms=now_ms())
             return OVER
@@ -45,19 +46,19 @@ class Looks:
     async def begin(self, account: Account, *, seconds: float) -> str:
         """A token, when nobody else looks now; the right ends by itself after `seconds`. Else ""."""
         token = secrets.token_hex(8)
-        taken = await self._scripts.command("SET", _lock(account), token, "NX", "PX", round(seconds * 1000))
+        taken = await self._scripts.command("SET", lock_key(account), token, "NX", "PX", round(seconds * 1000))
         return token if taken else ""
 
     async def end(self, account: Account, token: str, *, rest_seconds: float) -> None:
         """Nobody looks again before `rest_seconds` are over: tasks that have piled up do nothing."""
-        if await self._scripts.command("GET", _lock(account)) == token:
+        if await self._scripts.command("GET", lock_key(account)) == token:
             # In no time at all it is gone at once.
-            await self._scripts.command("PEXPIRE", _lock(account), round(rest_seconds * 1000))
+            await self._scripts.command("PEXPIRE", lock_key(account), round(rest_seconds * 1000))
 
 
 def _name(account: Account) -> str:
     return f"{account.channel} {account.id}"
 
 
-def _lock(account: Account) -> str:
+def lock_key(account: Account) -> str:
     return f"ns:reconciling:{account.channel}:{account.id}"

@@ -29,12 +29,18 @@ from redis.exceptions import (
 )
 
 from bot.errors import NightshiftError, Transient
+from runtime.confirming import CONFIRM_SECONDS
 from runtime.sentinel_url import SentinelAddress, parse_sentinel_url
+from runtime.server_clock import ServerClock
 from runtime.wire import Wire
 
 
 class StoreUnavailable(Transient):
     """Redis is away, frozen, read-only or full: nothing was stored."""
+
+
+class NotConfirmed(StoreUnavailable):
+    """It is written, but not on as many replicas as `[store] replicas` asks for: a failover may still forget it."""
 
 
 class StoreBroken(NightshiftError):
@@ -91,13 +97,18 @@ def _refusal(exc: ResponseError, text: str) -> str:
 
 
 class Store(aioredis.Redis):
-    """redis-py's client, and beside its pool one connection that all scripts share."""
+    """redis-py's client, and beside its pool one connection that all scripts share; another, opened by its first use,
+    for what waits until replicas have it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.wire = Wire(self.connection_pool, self.connection_pool.connection_kwargs["socket_timeout"])
+        timeout_seconds = self.connection_pool.connection_kwargs["socket_timeout"]
+        self.wire = Wire(self.connection_pool, timeout_seconds)
+        self.confirming = Wire(self.connection_pool, timeout_seconds + CONFIRM_SECONDS)
+        self.clock = ServerClock()
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        await self.confirming.aclose()
         await self.wire.aclose()
         await super().aclose(close_connection_pool)
 
@@ -181,4 +192,4 @@ def _sentinel_client(address: SentinelAddress, max_connections: int, options: di
     return client
 
 
-__all__ = ["RedisError", "Store", "StoreBroken", "StoreUnavailable", "connect", "store_error"]
+__all__ = ["NotConfirmed", "RedisError", "Store", "StoreBroken", "StoreUnavailable", "connect", "store_error"]

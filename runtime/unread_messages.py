@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 
 from bot.messages import Channel
-from runtime.clock import now_ms
 from runtime.logging import get_logger
 from runtime.scripts import Scripts
 
@@ -62,15 +61,15 @@ class UnreadMessages:
 
     async def unreadable(self, unread: Unread) -> None:
         """Given up, and the managers are told in the same script."""
-        alert_id, alert = unread_alert(unread.channel.value, unread.account_id)
+        alert_id, alert = unread_alert(unread.channel.value, unread.account_id, now_ms=self._scripts.clock.now_ms())
         body = orjson.dumps(alert).decode()
         await self._scripts.run("settle_unread", unread.key, "unreadable", alert_id, body)
 
 
-def unread_alert(channel: str, account_id: str) -> tuple[str, dict[str, Any]]:
+def unread_alert(channel: str, account_id: str, *, now_ms: int) -> tuple[str, dict[str, Any]]:
     """One incident for an account: somebody has written, and only a human in Meta's own inbox can see what."""
     facts = {"rule": "unread_messages", "channel": channel, "account": account_id, "detail": ""}
-    return f"unread:{channel}:{account_id}", {**facts, "first_at": now_ms(), "count": 1}
+    return f"unread:{channel}:{account_id}", {**facts, "first_at": now_ms, "count": 1}
 
 
 def _write(unread: Unread) -> str:

@@ -14,6 +14,7 @@ from runtime.clock import now_ms
 from runtime.early_events import EarlyEvents
 from runtime.inbox import open_inbox
 from runtime.logging import get_logger
+from runtime.replicas import tell_replicas
 from runtime.settings import Settings
 from runtime.start import say_warnings
 from webhooks.accounts import Accounts
@@ -101,7 +102,8 @@ def open_app(settings: Settings) -> ASGIApp:
     """The application over the real inbox, which it closes when the server stops."""
     inbox = open_inbox(settings, role="receiver")
     accounts = Accounts(settings.config.accounts)
-    strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
+    ids, early, clock_ms = AccountIdStore(inbox.scripts), EarlyEvents(inbox.scripts), inbox.scripts.clock.now_ms
+    strangers = Acquaintance(accounts, ids=ids, early=early, store=inbox, clock_ms=clock_ms)
 
     count = count_in(inbox.scripts)
 
@@ -111,14 +113,18 @@ def open_app(settings: Settings) -> ASGIApp:
     async def watch() -> None:
         await watch_dispatcher(settings)
 
+    async def check() -> None:
+        await tell_replicas(inbox.scripts)
+
     return create_app(
         settings,
         inbox,
         accounts=accounts,
         strangers=strangers,
         close=inbox.aclose,
-        beside=(get_acquainted, watch),
+        beside=(get_acquainted, watch, check),
         count=count,
+        clock_ms=clock_ms,
     )
 
 

@@ -18,6 +18,7 @@ from runtime import queue
 from runtime.background import Background, count_in
 from runtime.cancelling import cancel_and_wait
 from runtime.clock import monotonic
+from runtime.clock_watch import ClockWatch
 from runtime.health import SystemHealth
 from runtime.heartbeat import beat_for_ever
 from runtime.logging import configure_logging, get_logger
@@ -42,9 +43,16 @@ log = get_logger(__name__)
 
 class Dispatcher:
     def __init__(
-        self, schedule: Schedule, health: SystemHealth, celery: Celery, *, background: Background | None = None
+        self,
+        schedule: Schedule,
+        health: SystemHealth,
+        celery: Celery,
+        clock_watch: ClockWatch,
+        *,
+        background: Background | None = None,
     ) -> None:
         self._schedule = schedule
+        self._clock_watch = clock_watch
         self._health = health
         self._celery = celery
         self._background = background or Background()
@@ -103,6 +111,7 @@ class Dispatcher:
             alert_limit=max(ALERT_QUOTA - self._queued[queue.OPS], 0),
         )
         popped_at = monotonic()
+        self._clock_watch.saw(due.told)
         if due.conversation_ids or due.alert_ids:
             async with asyncio.timeout(PUBLISH_SECONDS):
                 await asyncio.to_thread(self._publish, due)
@@ -110,6 +119,8 @@ class Dispatcher:
             self._queued[queue.OPS] += len(due.alert_ids)
         elif due.next_in_seconds == 0:  # something is due, but the quota is used up: the workers are behind
             await asyncio.sleep(0.1)
+        if await self._clock_watch.mend(*due.conversation_ids):
+            return  # deadlines have moved
         # What has become due meanwhile and is earlier than that has woken us already.
         wait = LONGEST_SLEEP_SECONDS if due.next_in_seconds is None else due.next_in_seconds
         wait -= monotonic() - popped_at
@@ -148,8 +159,8 @@ async def _main(settings: Settings) -> None:
     scripts = Scripts(client)
     schedule = Schedule(scripts)
     background = Background(count=count_in(scripts))
-    health = SystemHealth(scripts, settings)
-    dispatcher = Dispatcher(schedule, health, queue.make_celery(settings), background=background)
+    health, clock_watch = SystemHealth(scripts, settings), ClockWatch(scripts, settings)
+    dispatcher = Dispatcher(schedule, health, queue.make_celery(settings), clock_watch, background=background)
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, dispatcher.stop)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from bot.errors import NightshiftError
-from runtime.clock import monotonic, now_ms
+from runtime.clock import monotonic
 from runtime.health import SystemHealth
 from runtime.logging import get_logger
 from runtime.redis import StoreBroken, StoreUnavailable
@@ -26,8 +26,8 @@ class StoreWatch:
         scripts: Scripts,
         alerts: DirectAlerts,
         *,
+        clock_ms: Callable[[], int],
         clock: Callable[[], float] = monotonic,
-        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._health = health
         self._scripts = scripts

@@ -11,7 +11,7 @@ from typing import Any
 from bot.errors import NightshiftError
 from runtime.alert_outbox import AlertOutbox
 from runtime.background import Count, count_in, repeat
-from runtime.clock import monotonic, now_ms
+from runtime.clock import monotonic
 from runtime.health import SystemHealth, View
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect
@@ -65,8 +65,8 @@ class Watchdog:
         health: SystemHealth,
         incidents: SystemIncidents,
         alerts: DirectAlerts,
+        clock_ms: Callable[[], int],
         clock: Callable[[], float] = monotonic,
-        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._judge = judge
         self._health = health
@@ -155,7 +155,7 @@ async def watch_dispatcher(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
         watchdog = _watchdog(judge_dispatcher, scripts, settings, alerts)
-        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts)
+        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
         await _for_ever(ReceiverWatch(store, watchdog).look, count_in(scripts))
 
 
@@ -176,7 +176,7 @@ def _open(stack: AsyncExitStack, settings: Settings, name: str) -> tuple[Scripts
     stack.push_async_callback(client.aclose)
     alerts = DirectAlerts(settings)
     stack.push_async_callback(alerts.aclose)
-    return Scripts(client), alerts
+    return Scripts(client, replicas=settings.config.store.replicas), alerts
 
 
 def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Settings, alerts: DirectAlerts) -> Watchdog:
@@ -185,4 +185,5 @@ def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Setti
         health=SystemHealth(scripts, settings),
         incidents=SystemIncidents(scripts, AlertOutbox(scripts)),
         alerts=alerts,
+        clock_ms=scripts.clock.now_ms,
     )

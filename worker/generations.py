@@ -7,7 +7,6 @@ import orjson
 
 from clients.llm_generation import fetch_generation
 from runtime.background import Count, repeat
-from runtime.clock import now_ms
 from runtime.logging import get_logger
 from runtime.scripts import Scripts
 from runtime.telemetry_records import GENERATIONS as WAITING
@@ -22,7 +21,7 @@ MOST_AT_ONCE = 20
 
 async def ask_later(scripts: Scripts, conversation_id: str, record_id: str, generation_ids: Sequence[str]) -> None:
     """Note that these generations of one failed turn are to be fetched."""
-    due = now_ms() + WAITS_SECONDS[0] * 1000
+    due = scripts.clock.now_ms() + WAITS_SECONDS[0] * 1000
     members = [word for g in generation_ids if " " not in g for word in (due, f"{conversation_id} {record_id} {g} 0")]
     if members:
         await scripts.command("ZADD", WAITING, *members)
@@ -53,7 +52,9 @@ class Generations:
 
     async def fetch_due(self) -> int:
         """Fetch what is due; how many records were attached."""
-        due = await self._scripts.command("ZRANGEBYSCORE", WAITING, "-inf", now_ms(), "LIMIT", 0, MOST_AT_ONCE)
+        due = await self._scripts.command(
+            "ZRANGEBYSCORE", WAITING, "-inf", self._scripts.clock.now_ms(), "LIMIT", 0, MOST_AT_ONCE
+        )
         attached = 0
         for member in due:
             if await self._scripts.command("ZREM", WAITING, member):
@@ -68,7 +69,8 @@ class Generations:
             asked = int(tries) + 1
             if asked < len(WAITS_SECONDS):
                 member = f"{conversation_id} {record_id} {generation_id} {asked}"
-                await self._scripts.command("ZADD", WAITING, now_ms() + WAITS_SECONDS[asked] * 1000, member)
+                due = self._scripts.clock.now_ms() + WAITS_SECONDS[asked] * 1000
+                await self._scripts.command("ZADD", WAITING, due, member)
             return 0
         body = orjson.dumps(record).decode()
         await self._scripts.run(

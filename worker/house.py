@@ -24,6 +24,7 @@ from runtime.pacing import Pacing
 from runtime.parking import Parking
 from runtime.prompt_files import PromptSet, load_prompts
 from runtime.redis import connect
+from runtime.replicas import tell_replicas
 from runtime.scripts import Scripts
 from runtime.settings import Account, Settings
 from runtime.spending import Spending
@@ -143,6 +144,8 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     background = Background(count=count_in(scripts))
     stack.push_async_callback(background.aclose)
     count = background.count
+    # For what leaves the house. All else is forgotten as a whole, should it be, and done again.
+    confirmed = Scripts(redis, replicas=settings.config.store.replicas)
     env, model = settings.env, settings.config.model
     telegram = None
     if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
@@ -150,7 +153,9 @@ async def build_house(settings: Settings, texts: Texts) -> House:
 
         telegram = TelegramAlerts(env)
         stack.push_async_callback(telegram.aclose)
-    llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    llm = LLMClient(
+        http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value(), clock=scripts.clock.now_ms
+    )
     prices = Prices()
     agents = {
         manner: Agent(
@@ -185,11 +190,11 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         inbox=Inbox(scripts, settings),
         known=KnownMessages(scripts),
         ids=ids,
-        now_ms=clock.now_ms,
+        now_ms=scripts.clock.now_ms,
     )
     house = House(
         settings=settings,
-        conversations=Conversations(scripts, settings),
+        conversations=Conversations(confirmed, settings),
         parking=Parking(scripts),
         outbox=outbox,
         telemetry=Telemetry(scripts),
@@ -204,7 +209,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         http=http,
         graphs=graphs,
         gate=TurnGate(),
-        now_ms=clock.now_ms,
+        now_ms=scripts.clock.now_ms,
         monotonic=clock.monotonic,
         _agents=agents,
         _prompts=texts.prompts,
@@ -213,16 +218,17 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
     background.keep("parked_conversations", partial(house.parking.keep_waking, accounts, count=count))
     background.keep("account_ids", partial(learner.run, count=count))
-    background.keep("first_seen", partial(looks.meet, accounts, now_ms=clock.now_ms, count=count))
+    background.keep("first_seen", partial(looks.meet, accounts, now_ms=scripts.clock.now_ms, count=count))
+    background.keep("replicas_check", partial(tell_replicas, confirmed))
     background.keep("unread_reader", partial(UnreadReader(UnreadMessages(scripts), reading).run, count=count))
     if settings.config.comments.keywords:
         replies = PrivateReplies(
-            CommentOutbox(scripts),
+            CommentOutbox(confirmed),
             settings=settings,
             graph=house.graph,
             pacing=house.pacing,
             parking=house.parking,
-            now_ms=clock.now_ms,
+            now_ms=scripts.clock.now_ms,
         )
         background.keep("private_replies", partial(replies.run, count=count))
     return house

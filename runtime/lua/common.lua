@@ -136,6 +136,7 @@ local function wake_waiting(account)
   redis.call('DEL', waiting)
   return woken
 end
+local MOST_AHEAD = 30000000 -- microseconds; who waits for a place waits for less
 
 -- A place in the line of an account's calls, as pace.lua explains: never more than `most` in any `span`.
 local function take_place(key, most, span, longest, parking, mark)
@@ -143,6 +144,10 @@ local function take_place(key, most, span, longest, parking, mark)
   if reason then return 0, 0, reason, math.max(redis.call('PTTL', parking), 0) end
   local now = clock[1] * 1000000 + clock[2]
   local before = tonumber(redis.call('LINDEX', key, -most) or '0')
+  if before > now + MOST_AHEAD then -- nobody has stood in line for so long: the clock has gone back since
+    redis.call('DEL', key)
+    before = 0
+  end
   local turn = math.max(before + span, now)
   local wait = turn - now
   if wait > longest * 1000 then return wait, 0, '', 0 end
@@ -195,7 +200,8 @@ local WINDOW, MARGIN, WARNING = 86400000, 600000, 3600000
 local function cut_to_window(cid, due)
   local c = redis.call('HMGET', at(cid), 'acted_at', 'window_told')
   if not c[1] then return due end
-  local closes = tonumber(c[1]) + WINDOW - MARGIN
+  -- A clock that may be ahead closes no window (runtime/clock_watch.py).
+  local closes = tonumber(c[1]) + WINDOW - MARGIN + tonumber(redis.call('GET', 'ns:clock:ahead') or '0')
   local look = c[2] == c[1] and closes or closes - WARNING
   return math.max(math.min(due, look), math.min(due, NOW))
 end
@@ -231,6 +237,7 @@ local function settle_down(cid, quiet, cap)
   if takeover > NOW then hold(cid, takeover, 'human') return end
   local _, first_recv = head(first)
   local _, last_recv = head(redis.call('LINDEX', at(cid, 'inbox'), -1))
+  first_recv, last_recv = math.min(first_recv, NOW), math.min(last_recv, NOW) -- the clock may have gone back since
   redis.call('HSET', at(cid), 'state', 'gathering', 'first', text(first_recv))
   redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason')
   redis.call('ZREM', 'ns:handed', cid)

@@ -17,7 +17,7 @@
 --   t  control of the thread  p1 = kind, p2 = '1' when it is ours now
 --   p  policy enforcement     p1 = action, p2 = how long a block lasts at most, payload = alert
 --   n  noted                  p1 = kind, payload = alert to raise once (with p2 as its id), or ''
--- Returns {stored, duplicates, foreign echoes, own echoes}.
+-- Returns {stored, duplicates, foreign echoes, own echoes, now}.
 
 local QUIET, CAP, FLOOD = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local HISTORY_LINES = 60
@@ -200,6 +200,14 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
     return
   end
   set('rev', text((tonumber(c[8]) or 0) + 1))
+  if takeover > NOW then
+    -- Where the server's clock has gone back since, it would last longer than any takeover.
+    local latest = NOW + people_of(account)
+    if takeover > latest then
+      takeover = latest
+      set('takeover_until', text(takeover))
+    end
+  end
   local begins = state == 'rest' and takeover <= NOW
   if begins then set('state', 'gathering') set('first', text(NOW)) end
   redis.call('HSET', at(cid), unpack(fields))
@@ -539,4 +547,4 @@ for i = 5, #ARGV, 11 do
     keep_no_longer(cid)
   end
 end
-return {stored, duplicates, foreign, own}
+return {stored, duplicates, foreign, own, NOW}

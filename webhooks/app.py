@@ -17,6 +17,8 @@ from runtime.logging import get_logger
 from runtime.settings import Settings
 from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
+from webhooks.budget import Budget
+from webhooks.connections import Connections
 from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
 from webhooks.health import HealthEndpoints, HealthStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
@@ -42,16 +44,19 @@ def create_app(
     beside: Sequence[Callable[[], Awaitable[None]]] = (),
     again_seconds: float = _AGAIN_SECONDS,
     limits: Limits | None = None,
+    connections: Connections | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
     """The application. Each of `beside` runs until it ends or the server stops, and is begun anew after a failure;
     then `close` is awaited."""
-    metrics = ReceiverMetrics()
+    budget = Budget()
+    metrics = ReceiverMetrics(connections or Connections(), budget)
     webhook = WebhookEndpoint(
         secrets=settings.env.app_secrets,
         accounts=accounts or Accounts(settings.config.accounts),
         store=store,
         metrics=metrics,
+        budget=budget,
         strangers=strangers,
         limits=limits,
         clock_ms=clock_ms,
@@ -96,7 +101,7 @@ def create_app(
     return receiver
 
 
-def open_app(settings: Settings) -> ASGIApp:
+def open_app(settings: Settings, connections: Connections) -> ASGIApp:
     """The application over the real inbox, which it closes when the server stops."""
     inbox = open_inbox(settings, role="receiver")
     accounts = Accounts(settings.config.accounts)
@@ -106,7 +111,13 @@ def open_app(settings: Settings) -> ASGIApp:
         await watch_dispatcher(settings)
 
     return create_app(
-        settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, beside=(strangers.run, watch)
+        settings,
+        inbox,
+        accounts=accounts,
+        strangers=strangers,
+        close=inbox.aclose,
+        beside=(strangers.run, watch),
+        connections=connections,
     )
 
 

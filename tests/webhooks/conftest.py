@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from tests.webhooks.support import RememberingStore, make_settings
+from tests.webhooks.support import RECEIVED_MS, RememberingStore, make_settings
 from webhooks.app import create_app
 
 
@@ -21,6 +21,6 @@ def store() -> RememberingStore:
 
 @pytest.fixture
 async def client(store: RememberingStore) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(create_app(make_settings(), store))
+    transport = httpx.ASGITransport(create_app(make_settings(), store, clock_ms=lambda: RECEIVED_MS))
     async with httpx.AsyncClient(transport=transport, base_url="http://receiver") as client:
         yield client

@@ -19,6 +19,8 @@ from bot.messages import CustomerMessage, Deletion, Echo, Edit, Event, PolicyEnf
 from runtime.logging import get_logger
 from webhooks.budget import Budget
 from webhooks.connections import Connections
+from webhooks.health import Freshness
+from webhooks.shared_look import SharedLook
 
 log = get_logger(__name__)
 
@@ -113,24 +115,30 @@ def kind_of(event: Event) -> str:
 
 
 class MetricsEndpoint:
-    def __init__(self, metrics: ReceiverMetrics, store: MetricsStore) -> None:
+    def __init__(self, metrics: ReceiverMetrics, store: MetricsStore, freshness: Freshness) -> None:
         self._metrics = metrics
         self._store = store
+        self._house = SharedLook(
+            self._look,
+            fresh_seconds=lambda seen: freshness.house_seconds if seen is not None else freshness.unwell_seconds,
+        )
 
     async def show(self, _request: Request) -> Response:
         """Never fails for want of Redis: the receiver's own numbers are wanted most when it is away."""
-        try:
-            async with asyncio.timeout(_LOOK_SECONDS):
-                seen = await self._store.metrics()
-        except (NightshiftError, TimeoutError) as exc:
-            log.warning("metrics_without_redis", error=type(exc).__name__)
-            families = [_redis_up(0)]
-        else:
-            families = [_redis_up(1), *(_family(name, values) for name, values in seen.items())]
+        seen = await self._house.get()
+        families = [_redis_up(0)] if seen is None else [_redis_up(1), *(_family(*item) for item in seen.items())]
         registry = CollectorRegistry()
         registry.register(self._metrics)
         registry.register(_Snapshot(families))
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    async def _look(self) -> Mapping[str, Mapping[Labels, float]] | None:
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                return await self._store.metrics()
+        except (NightshiftError, TimeoutError) as exc:
+            log.warning("metrics_without_redis", error=type(exc).__name__)
+            return None
 
 
 class _Snapshot(Collector):
@@ -142,7 +150,7 @@ class _Snapshot(Collector):
 
 
 def _redis_up(value: int) -> Metric:
-    return GaugeMetricFamily("nightshift_redis_up", "1 when Redis answered this request", value=value)
+    return GaugeMetricFamily("nightshift_redis_up", "1 when Redis answered the last look", value=value)
 
 
 def _family(name: str, values: Mapping[Labels, float]) -> Metric:

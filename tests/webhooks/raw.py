@@ -123,7 +123,7 @@ def serve(
 def request(
     *headers: bytes, method: bytes = b"POST", target: bytes = PATH, version: bytes = b"HTTP/1.1", body: bytes = b""
 ) -> bytes:
-    return b"\r\n".join([b"%s %s %s" % (method, target, version), b"Host: receiver", *headers, b"", b""]) + body
+    return b"\r\n".join([b"%s %s %s" % (method, target, version), b"Host: localhost", *headers, b"", b""]) + body
 
 
 def signed(body: bytes = HELLO, *more: bytes, signature: bytes = SIGNED) -> bytes:

@@ -92,6 +92,16 @@ def test_without_redis_it_verifies_refuses_and_stops_in_order(
     assert process.wait(timeout=20) == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
+def test_it_listens_on_this_machine_alone_unless_it_is_told(
+    receiver: tuple[subprocess.Popen[str], httpx.Client],
+) -> None:
+    _, client = receiver
+
+    with socket.socket() as neighbour:
+        neighbour.bind(("127.0.0.2", client.base_url.port or 0))  # taken, had it been told 0.0.0.0
+
+
 def test_broken_requests_by_the_hundred_are_one_line_in_the_log(
     receiver: tuple[subprocess.Popen[str], httpx.Client],
 ) -> None:

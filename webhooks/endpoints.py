@@ -18,6 +18,7 @@ from runtime.redis import StoreUnavailable
 from webhooks.accounts import Accounts
 from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, NoRoom, Room, read_body
 from webhooks.budget import Budget
+from webhooks.forgotten import FORGOTTEN, has_forgotten, without_forgotten
 from webhooks.metrics import ReceiverMetrics
 from webhooks.patience import Patience
 from webhooks.payloads import BodyUnreadable, parse_body
@@ -42,6 +43,7 @@ _WORTH_A_LINE = frozenset(
         "no_customer",
         "surplus",
         "test_event",
+        FORGOTTEN,
     }
 )
 
@@ -49,6 +51,10 @@ _WORTH_A_LINE = frozenset(
 class EventStore(Protocol):
     async def receive(self, events: Sequence[Event]) -> None:
         """Return when all of `events` are stored; raise `StoreUnavailable` when they are not."""
+        ...
+
+    async def server_ms(self) -> int:
+        """What time the store has; raise `StoreUnavailable` when it cannot be asked."""
         ...
 
 
@@ -190,7 +196,7 @@ class WebhookEndpoint:
             events = self._events(body, received_ms)
         else:
             events = await asyncio.to_thread(self._events, body, received_ms)
-        return await self._stored(events, body)
+        return await self._stored(events, body, received_ms)
 
     def _events(self, body: bytes, received_ms: int) -> list[Event]:
         """What is signed is never refused for what it says: Meta would only send the same again, and then give up."""
@@ -202,12 +208,14 @@ class WebhookEndpoint:
             log.exception("webhook_body_untranslated", size_bytes=len(body))
             return [Noted("unparsable")]
 
-    async def _stored(self, events: list[Event], body: bytes) -> _Answer:
-        has_strangers = self._tell(events)
+    async def _stored(self, events: list[Event], body: bytes, received_ms: int) -> _Answer:
         if not events:
             return _RECEIVED
         try:
             with self._store_patience.for_one():
+                if has_forgotten(events, received_ms):
+                    events = await self._without_forgotten(events)
+                has_strangers = self._tell(events)
                 if has_strangers and self._strangers is not None:
                     await self._strangers.meet(body)
                 await self._store.receive(events)
@@ -220,6 +228,13 @@ class WebhookEndpoint:
             return _UNAVAILABLE
         self._metrics.translated(events)
         return _RECEIVED
+
+    async def _without_forgotten(self, events: list[Event]) -> list[Event]:
+        """By Redis's clock too: no customer is refused because one of the two is wrong."""
+        server_ms = await self._store.server_ms()
+        if not has_forgotten(events, server_ms):
+            self._warn("clocks_differ", reason="the clock of this machine is days ahead of Redis's")
+        return without_forgotten(events, server_ms)
 
     def _tell(self, events: list[Event]) -> bool:
         """Say what somebody may want to know; True when an account among them is none of ours."""

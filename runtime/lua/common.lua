@@ -69,9 +69,11 @@ local function remember(cid, set, member, horizon, most)
   forget_old(cid, set, horizon, most)
 end
 
-local SEEN_HORIZON = 48 * 3600000 -- Meta repeats an event for up to 36 hours
+-- Meta repeats an event for up to 36 hours; what is older than we remember is refused at the door
+-- (runtime/known_messages.py, SEEN_SECONDS; webhooks/forgotten.py).
+local SEEN_HORIZON, MOST_SEEN = 72 * 3600000, 5000
 
-local function forget_seen(cid) forget_old(cid, 'seen', SEEN_HORIZON, 5000) end
+local function forget_seen(cid) forget_old(cid, 'seen', SEEN_HORIZON, MOST_SEEN) end
 
 local function remember_sent(cid, key) remember(cid, 'sent', key, 7 * 86400000, 200) end
 

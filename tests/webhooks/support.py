@@ -82,6 +82,7 @@ class RememberingStore:
         self.calls: list[Sequence[Event]] = []
         self.failure: Exception | None = None
         self.is_writable = True
+        self.server_time_ms = RECEIVED_MS
         self.health: Mapping[str, Any] = {
             "ok": True,
             "redis": True,
@@ -99,6 +100,10 @@ class RememberingStore:
     async def receive(self, events: Sequence[Event]) -> None:
         self._fail()
         self.calls.append(events)
+
+    async def server_ms(self) -> int:
+        self._fail()
+        return self.server_time_ms
 
     async def writable(self) -> bool:
         self._fail()

@@ -24,6 +24,7 @@ from bot.messages import (
 )
 from bot.meta_values import is_invisible
 from bot.retry import RESTRICTED_SECONDS
+from runtime.clock import utc_day
 from runtime.comments import CommentOutbox
 from runtime.hashing import bare_hash, key_of, text_hash
 from runtime.health import SystemHealth
@@ -182,6 +183,11 @@ class Inbox:
                 key = key_of(f"{event.kind}_thread_control", f"{contact.customer_id} {event.at_ms} {owner}")
                 return ["t", *who, key, at, event.kind, "1" if is_ours else "", "", ""]
 
+    async def server_ms(self) -> int:
+        """What time the server has; raise `StoreUnavailable` when it cannot be asked."""
+        seconds, microseconds = await self._scripts.command("TIME")
+        return int(seconds) * 1000 + int(microseconds) // 1000
+
     async def writable(self) -> bool:
         """True when a write would be taken now: a replica, a full server and a frozen one all say no."""
         try:
@@ -250,11 +256,12 @@ def _people(settings: Settings) -> dict[str, list[int]]:
 
 
 def _told_once(event: Noted, now_ms: int) -> tuple[str, str | bytes]:
-    """The id and body of the alert about an account that is not configured; nothing for all other kinds."""
-    if event.kind != "unknown_account" or not event.account_id:
+    """Id and body of an alert: one for each account that is not configured, one a day about what is too old."""
+    if not event.account_id or event.kind not in ("unknown_account", "too_old"):
         return "", ""
-    body = {"rule": event.kind, "detail": event.account_id[:40], "first_at": now_ms, "count": 1}
-    return f"system:unknown_account:{event.account_id[:40]}", _json(body)
+    account = event.account_id[:40]
+    body = {"rule": event.kind, "detail": account, "first_at": now_ms, "count": 1}
+    return f"system:{event.kind}:{account if event.kind == 'unknown_account' else utc_day(now_ms)}", _json(body)
 
 
 def _to_be_read(kind: str, unread: UnreadMessage, now_ms: int) -> list[_Argument]:

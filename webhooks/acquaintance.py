@@ -21,6 +21,7 @@ from runtime.early_events import KEPT_SECONDS, MOST_BYTES, EarlyEvents
 from runtime.logging import get_logger
 from webhooks.accounts import Accounts
 from webhooks.endpoints import EventStore
+from webhooks.forgotten import without_forgotten
 from webhooks.payloads import parse_body
 from webhooks.translate import MOST_EVENTS, translate
 
@@ -98,7 +99,7 @@ class Acquaintance:
             if kept["at"] < self._clock_ms() - KEPT_SECONDS * 1000:
                 await self._early.drop(record)
             return
-        await self._store.receive(events)
+        await self._store.receive(without_forgotten(events, kept["at"]))
         await self._early.drop(record)
         log.info("early_event_received", events=len(events))
 

@@ -19,9 +19,12 @@ from runtime.settings import Settings
 from runtime.start import say_warnings
 from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
+from webhooks.budget import Budget
+from webhooks.connections import Connections
 from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
-from webhooks.health import HealthEndpoints, HealthStore
+from webhooks.health import Freshness, HealthEndpoints, HealthStore, HouseStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
+from webhooks.operators import operators_only
 from webhooks.watchdog import watch_dispatcher
 
 log = get_logger(__name__)
@@ -30,7 +33,11 @@ WEBHOOK_PATH = "/webhooks/meta"
 _AGAIN_SECONDS = 5.0
 
 
-class Store(EventStore, HealthStore, MetricsStore, Protocol):
+class House(HouseStore, MetricsStore, Protocol):
+    """What operators ask of Redis."""
+
+
+class Store(EventStore, HealthStore, House, Protocol):
     """All that the receiver asks of Redis."""
 
 
@@ -38,6 +45,7 @@ def create_app(
     settings: Settings,
     store: Store,
     *,
+    house: House | None = None,
     accounts: Accounts | None = None,
     strangers: Strangers | None = None,
     close: Callable[[], Awaitable[None]] | None = None,
@@ -45,22 +53,32 @@ def create_app(
     count: Count | None = None,
     again_seconds: float = _AGAIN_SECONDS,
     limits: Limits | None = None,
+    connections: Connections | None = None,
+    freshness: Freshness | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
-    """The application. Each of `beside` runs until it ends or the server stops, and is begun anew after a failure,
-    which `count` counts; then `close` is awaited."""
-    metrics = ReceiverMetrics()
+    """The application; `house` is what operators' questions are asked of, the store itself where none is given.
+
+    Each of `beside` runs until it ends or the server stops, and is begun anew after a failure, which `count` counts;
+    then `close` is awaited.
+    """
+    budget = Budget()
+    metrics = ReceiverMetrics(connections or Connections(), budget)
     webhook = WebhookEndpoint(
         secrets=settings.env.app_secrets,
         accounts=accounts or Accounts(settings.config.accounts),
         store=store,
         metrics=metrics,
+        budget=budget,
         strangers=strangers,
         limits=limits,
         clock_ms=clock_ms,
     )
     verification = Verification(settings.env.meta_verify_token.get_secret_value())
-    health = HealthEndpoints(store)
+    house, freshness = house or store, freshness or Freshness()
+    health = HealthEndpoints(store, house, freshness)
+    shown = MetricsEndpoint(metrics, house, freshness)
+    ops_token = settings.env.ops_token.get_secret_value()
 
     @asynccontextmanager
     async def lifespan(_site: Starlette) -> AsyncIterator[None]:
@@ -82,8 +100,8 @@ def create_app(
             Route(f"{WEBHOOK_PATH}/", verification.answer, methods=["GET", "POST"]),
             Route("/health/live", health.live, methods=["GET"]),
             Route("/health/ready", health.ready, methods=["GET"]),
-            Route("/health/system", health.system, methods=["GET"]),
-            Route("/metrics", MetricsEndpoint(metrics, store).show, methods=["GET"]),
+            Route("/health/system", operators_only(ops_token, health.system), methods=["GET"]),
+            Route("/metrics", operators_only(ops_token, shown.show), methods=["GET"]),
         ],
         lifespan=lifespan,
     )
@@ -98,9 +116,13 @@ def create_app(
     return receiver
 
 
-def open_app(settings: Settings) -> ASGIApp:
-    """The application over the real inbox, which it closes when the server stops."""
-    inbox = open_inbox(settings, role="receiver")
+def open_app(settings: Settings, connections: Connections) -> ASGIApp:
+    """The application over the real inbox, which it closes when the server stops.
+
+    What operators ask has a client of its own: a look walks through thousands of open messages, and no POST shall wait
+    for its answer behind one.
+    """
+    inbox, house = open_inbox(settings, role="receiver"), open_inbox(settings, role="receiver-looks")
     accounts = Accounts(settings.config.accounts)
     ids, early, clock_ms = AccountIdStore(inbox.scripts), EarlyEvents(inbox.scripts), inbox.scripts.clock.now_ms
     strangers = Acquaintance(accounts, ids=ids, early=early, store=inbox, clock_ms=clock_ms)
@@ -116,14 +138,22 @@ def open_app(settings: Settings) -> ASGIApp:
     async def check() -> None:
         await tell_replicas(inbox.scripts)
 
+    async def close() -> None:
+        try:
+            await house.aclose()
+        finally:
+            await inbox.aclose()
+
     return create_app(
         settings,
         inbox,
+        house=house,
         accounts=accounts,
         strangers=strangers,
-        close=inbox.aclose,
+        close=close,
         beside=(get_acquainted, watch, check),
         count=count,
+        connections=connections,
         clock_ms=clock_ms,
     )
 
@@ -134,5 +164,8 @@ def _say_what_is_missing(settings: Settings) -> None:
         log.error("webhooks_refused", reason="META_APP_SECRETS is missing: every POST is answered with 403")
     if not settings.env.meta_verify_token.get_secret_value():
         log.warning("verification_refused", reason="META_VERIFY_TOKEN is missing: Meta cannot confirm the address")
+    if settings.env.public_url and not settings.env.ops_token.get_secret_value().strip():
+        reason = "OPS_TOKEN is missing: /metrics and /health/system answer on this machine alone, and never by a proxy"
+        log.info("operators_by_address", reason=reason)
     if not settings.config.accounts:
         log.error("no_accounts", reason="no [[accounts]] in the configuration: every message is unknown")

@@ -13,6 +13,7 @@ import time
 from celery.bin.worker import worker
 
 from runtime.logging import get_logger
+from runtime.open_files import raise_open_files
 from runtime.start import start_process
 from worker.commands import STARTED_ANEW, run_command
 from worker.start_failure import start_failed
@@ -26,6 +27,7 @@ CONCURRENCY = "250"  # turns in flight; threads that wait cost little, a saturat
 
 def main() -> None:
     start_process("worker")
+    raise_open_files()  # a turn has up to a handful of connections, and hundreds of turns run at once
     # Not `app.worker_main`: it swallows the exit code.
     code = run_command(worker, [*_options(), *sys.argv[1:]])
     if code not in RESTARTED_CODES or start_failed():

@@ -74,7 +74,7 @@ local function edited(payload, number, new_text)
 end
 
 -- An edit may overtake its message: it is kept for a while, and makes the message what it is now.
-local MOST_EARLY_EDITS = 50
+local MOST_EARLY_EDITS, EARLY_EDIT = 50, 48 * 3600000
 
 local function keep_early_edit(cid, key, number, new_text)
   local edits = at(cid, 'edits')
@@ -82,7 +82,7 @@ local function keep_early_edit(cid, key, number, new_text)
   if known and tonumber(string.match(known, '^%d+')) > number then return end
   if not known and redis.call('HLEN', edits) >= MOST_EARLY_EDITS then return end
   redis.call('HSET', edits, key, number .. ' ' .. new_text)
-  redis.call('PEXPIRE', edits, SEEN_HORIZON, 'NX')
+  redis.call('PEXPIRE', edits, EARLY_EDIT, 'NX')
 end
 
 -- The message as an early edit has made it, or nil. Nothing may fail once a message has begun to be stored, so this is
@@ -138,13 +138,23 @@ local function heard_on_standby(cid, channel, account_id, takeover)
   raise_alert('', 'account:' .. channel .. ':' .. account_id .. ':standby', cjson.encode(body))
 end
 
+-- A conversation of very many messages remembers only the newest: what is older than one that had to go may be one of
+-- those. Nobody could tell; so much in so little time is a flood in any case.
+local LATE = 60000
+
+local function may_be_forgotten(forgotten_at, when)
+  return forgotten_at and NOW - when >= LATE and when <= tonumber(forgotten_at)
+end
+
 -- Every customer's words pass here, so it asks the server once for all it must know and writes the fields once.
 local function message(cid, channel, account_id, customer, key, when, reason, deletion_key, found, payload)
   local account, copy = channel .. ' ' .. account_id, 'standby ' .. key
   local seen = redis.call('ZMSCORE', at(cid, 'seen'), key, copy, deletion_key)
   local reopened = seen[2] and reason ~= 'standby' and found == ''
   if seen[1] and not reopened then return duplicate() end
-  local c = redis.call('HMGET', at(cid), 'account', 'state', 'first', 'takeover_until', 'acted_at', 'said_at', 'seq', 'rev', 'opened_at')
+  local c = redis.call('HMGET', at(cid), 'account', 'state', 'first', 'takeover_until', 'acted_at', 'said_at', 'seq', 'rev', 'opened_at',
+    'forgotten_at')
+  if reason == '' and found == '' and may_be_forgotten(c[10], tonumber(when)) then reason = 'flood' end
   local state, seq = c[2] or 'rest', text((tonumber(c[7]) or 0) + 1)
   local fields = {'seq', seq}
   local new_payload = c[1] and reason == '' and by_early_edit(cid, key, payload)

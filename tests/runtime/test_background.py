@@ -335,10 +335,12 @@ async def test_failures_stand_in_the_metrics(scripts: Scripts, settings: Setting
 WAITED_FOR = {
     "runtime/background.py": 2,
     "runtime/cancelling.py": 1,
+    "runtime/confirming.py": 1,
     "runtime/inbox.py": 1,
     "runtime/schedule.py": 1,
     "runtime/wire.py": 1,
     "webhooks/dispatcher.py": 2,
+    "webhooks/shared_look.py": 1,
     "worker/lease_keeper.py": 2,
     "worker/loop.py": 1,
     "worker/private_replies.py": 1,

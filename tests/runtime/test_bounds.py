@@ -117,7 +117,7 @@ async def received(scripts: Scripts) -> int:
 async def test_a_message_that_is_open_for_days_is_not_taken_for_a_new_one(scripts: Scripts, settings: Settings) -> None:
     inbox = Inbox(scripts, settings)
     await inbox.receive([message("m1")])
-    await age(scripts, 49)
+    await age(scripts, 73)
     await inbox.receive([message("m2", closed_as=SilenceReason.STANDBY)])
 
     await inbox.receive([message("m1")])
@@ -143,7 +143,7 @@ async def test_a_flood_does_not_push_an_open_message_out(scripts: Scripts, setti
 async def test_what_is_closed_and_old_is_forgotten(scripts: Scripts, settings: Settings) -> None:
     inbox = Inbox(scripts, settings)
     await inbox.receive([message("m1", closed_as=SilenceReason.STANDBY)])
-    await age(scripts, 49)
+    await age(scripts, 73)
 
     await inbox.receive([message("m2", closed_as=SilenceReason.STANDBY)])
 
@@ -153,7 +153,7 @@ async def test_what_is_closed_and_old_is_forgotten(scripts: Scripts, settings: S
 async def test_a_conversation_of_humans_alone_does_not_remember_for_ever(scripts: Scripts, settings: Settings) -> None:
     inbox = Inbox(scripts, settings)
     await inbox.receive([Echo(CONTACT, "e1", now_ms(), "One")])
-    await age(scripts, 49)
+    await age(scripts, 73)
 
     await inbox.receive([Echo(CONTACT, "e2", now_ms(), "Two")])
 

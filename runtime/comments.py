@@ -7,7 +7,10 @@ import orjson
 
 from bot.messages import Channel, Comment, Contact
 from runtime.hashing import key_of, text_hash
+from runtime.logging import get_logger
 from runtime.scripts import Scripts
+
+log = get_logger(__name__)
 
 SEEN_MS = 8 * 86_400_000  # longer than a comment can be answered
 LEASE_SECONDS = 60.0  # a sender that has not reported by then is gone
@@ -46,7 +49,14 @@ class CommentOutbox:
         if not ids:
             return []
         bodies = await self._scripts.command("HMGET", "ns:comments", *ids)
-        return [_waiting(str(key), orjson.loads(raw)) for key, raw in zip(ids, bodies, strict=True) if raw]
+        found: list[WaitingComment] = []
+        for key, raw in zip(map(str, ids), bodies, strict=True):
+            if (waiting := _waiting(key, raw)) is not None:
+                found.append(waiting)
+            else:  # nobody could answer it, and it would stand before the others for ever
+                log.error("comment_unreadable", comment=key)
+                await self._scripts.run("settle_comment", key, "unreadable", 0)
+        return found
 
     async def begin(self, waiting: WaitingComment, reply: str) -> str:
         """ "sending" when the call may be made now; "taken", "gone", "unknown" when it may not. "unconfirmed": too few
@@ -89,8 +99,13 @@ class CommentOutbox:
         )
 
 
-def _waiting(key: str, body: dict[str, Any]) -> WaitingComment:
-    comment = Comment(
-        Channel(body["channel"]), body["account"], body["comment"], body["customer"], int(body["at"]), body["text"]
-    )
-    return WaitingComment(key, comment, int(body.get("tries", 0)))
+def _waiting(key: str, raw: str | None) -> WaitingComment | None:
+    """None for a line that another version has written, or nobody."""
+    try:
+        body: dict[str, Any] = orjson.loads(raw or "")
+        comment = Comment(
+            Channel(body["channel"]), body["account"], body["comment"], body["customer"], int(body["at"]), body["text"]
+        )
+        return WaitingComment(key, comment, int(body.get("tries", 0)))
+    except (ValueError, KeyError, TypeError):
+        return None

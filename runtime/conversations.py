@@ -26,7 +26,7 @@ from runtime.confirming import CONFIRM_SECONDS
 from runtime.hashing import key_of, text_hash
 from runtime.logging import get_logger
 from runtime.pacing import Place
-from runtime.parking import Parked
+from runtime.parking import Parked, parked_for, token_mark
 from runtime.plans import further_fields, read_plan
 from runtime.scripts import Scripts
 from runtime.settings import Settings
@@ -57,6 +57,7 @@ class Conversations:
         debounce = settings.config.debounce
         self._quiet = round(debounce.quiet_seconds * 1000)
         self._cap = round(debounce.max_wait_seconds * 1000)
+        self._marks = {(a.channel.value, a.id): token_mark(a) for a in settings.config.accounts}
 
     async def claim(self, conversation_id: str) -> "tuple[Lease, Conversation] | str":
         """The lease and all that the turn needs; or the reason why there is nothing to do."""
@@ -65,7 +66,9 @@ class Conversations:
         if answer[0] != "claimed":
             return str(answer[0])
         self._scripts.clock.tells(int(answer[1]))
-        return Lease(self._scripts, conversation_id, token, self._quiet, self._cap), read(conversation_id, answer)
+        mark = self._marks.get(_account_in(answer), "")
+        lease = Lease(self._scripts, conversation_id, token, self._quiet, self._cap, mark)
+        return lease, read(conversation_id, answer, mark)
 
     async def clock_ahead_ms(self) -> int:
         """By how much the server's clock may be ahead of the true time (runtime/clock_watch.py); most often 0."""
@@ -102,13 +105,16 @@ class Conversations:
 class Lease:
     """The right to decide for one conversation, until it runs out or somebody human takes over."""
 
-    def __init__(self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int) -> None:
+    def __init__(
+        self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int, mark: str
+    ) -> None:
         self._scripts = scripts
         self.conversation_id = conversation_id
         self.token = token
         self.notebook = ""  # what was looked up so far: kept when the turn is given back unfinished
         self._quiet = quiet_ms
         self._cap = cap_ms
+        self._mark = mark  # of the account's token, as runtime/parking.py has it
 
     async def renew(self) -> bool:
         return bool(await self._scripts.run("renew", self.conversation_id, self.token, LEASE_SECONDS * 1000))
@@ -117,7 +123,7 @@ class Lease:
         answer = await self._scripts.run("reread", self.conversation_id, self.token, HISTORY_LINES)
         if answer[0] == "lost":
             raise LeaseLost("reread")
-        return read(self.conversation_id, answer)
+        return read(self.conversation_id, answer, self._mark)
 
     async def plan(
         self,
@@ -154,7 +160,7 @@ class Lease:
             case "nothing":
                 return "nothing", conversation
             case word:
-                return word, read(self.conversation_id, answer)
+                return word, read(self.conversation_id, answer, self._mark)
 
     async def begin_part(
         self,
@@ -175,8 +181,9 @@ class Lease:
         if self._scripts.replicas:
             margin_seconds += 2 * CONFIRM_SECONDS
         margin, patience = round(margin_seconds * 1000), round(patience_seconds * 1000)
+        place = (*line, patience, self._mark) if line else ()
         answer, doubt = await self._scripts.run_doubted(
-            "begin_part", self.conversation_id, self.token, plan_id, part, margin, *((*line, patience) if line else ())
+            "begin_part", self.conversation_id, self.token, plan_id, part, margin, *place
         )
         if answer == [PartState.SENDING] and (reason := await doubt):
             log.warning("send_not_confirmed", conversation=self.conversation_id, part=part, reason=reason)
@@ -259,9 +266,10 @@ class Lease:
         return int(answer)
 
 
-def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
-    """A view, as common.lua makes it, as values."""
+def read(conversation_id: str, answer: Sequence[Any], mark: str) -> Conversation:
+    """A view, as common.lua makes it, as values; `mark` is that of the token of who asks."""
     _, now, flat, inbox, plan, history, parked, parked_ms = answer
+    why_parked = parked_for(str(parked), mark)
     fields = _pairs(flat)
     return Conversation(
         id=conversation_id,
@@ -280,9 +288,14 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         acted_at_ms=int(fields.get("acted_at", 0)),
         window_told_ms=int(fields.get("window_told") or 0),
         notebook=fields.get("notebook", ""),
-        parked=str(parked),
-        parked_ms=int(parked_ms),
+        parked=why_parked,
+        parked_ms=int(parked_ms) if why_parked else 0,
     )
+
+
+def _account_in(answer: Sequence[Any]) -> tuple[str, str]:
+    fields = _pairs(answer[2])
+    return fields.get("channel", ""), fields.get("account", "")
 
 
 def _message(entry: str, now_ms: int) -> OpenMessage:

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.background import FAILED_EVENT
 from runtime.redis import store_error
 from runtime.schedule import REDO_SECONDS
 from runtime.scripts import Scripts
@@ -116,7 +117,14 @@ class SystemHealth:
         return {
             **await model_metrics(self._scripts),
             "nightshift_messages_total": {(("outcome", name),): float(n) for name, n in outcomes.items()},
-            "nightshift_events_total": {(("kind", name),): float(n) for name, n in kinds.items()},
+            "nightshift_events_total": {
+                (("kind", name),): float(n) for name, n in kinds.items() if not name.startswith(FAILED_EVENT)
+            },
+            "nightshift_background_failures_total": {
+                (("job", name.removeprefix(FAILED_EVENT)),): float(n)
+                for name, n in kinds.items()
+                if name.startswith(FAILED_EVENT)
+            },
             "nightshift_reconciled_messages_total": {(): float(kinds.get("found_by_reconcile", 0))},
             "nightshift_open_messages": {(): float(view.open)},
             "nightshift_oldest_open_seconds": {(): view.oldest_open_seconds},

@@ -22,6 +22,7 @@ from bot.messages import (
     UnreadMessage,
     conversation_id,
 )
+from bot.meta_values import is_invisible
 from bot.retry import RESTRICTED_SECONDS
 from runtime.comments import CommentOutbox
 from runtime.hashing import bare_hash, key_of, text_hash
@@ -39,6 +40,7 @@ CALLS_AT_ONCE = 2
 
 # What the parts of a reply carry as Messenger `metadata`, so that their echo can be told apart.
 METADATA_PREFIX = "ns:"
+NO_WORDS = "[message without text]"
 
 _Argument = str | bytes | int
 
@@ -152,7 +154,8 @@ class Inbox:
                 metadata = event.metadata or ""
                 tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
                 words = "\n".join([*event.notes, event.text] if event.text.strip() else event.notes)
-                line = _json({"role": "business", "text": words or "[message without text]", "at": event.at_ms})
+                is_empty = is_invisible(event.text) and not event.notes and not event.attached
+                line = b"" if is_empty else _json({"role": "business", "text": words or NO_WORDS, "at": event.at_ms})
                 return [
                     "l" if event.found else "e",
                     *who,

@@ -5,6 +5,7 @@ non-idempotent command twice; so nothing here is retried silently, and every wai
 """
 
 import asyncio
+import re
 from functools import cache
 from typing import Any, cast
 
@@ -46,18 +47,31 @@ class StoreBroken(NightshiftError):
     """Redis answered that the request itself is wrong: a bug of ours."""
 
 
+# Answers of a server that is well and did not do it: it may later, or once its operator has mended something. What it
+# says of a wrong request (WRONGTYPE, NOSCRIPT that EVAL does not cure, EXECABORT, MOVED) is a bug of ours.
 _REFUSALS = (
-    "MISCONF",
-    "OOM",
-    "READONLY",
+    "BUSY",  # somebody's script runs, and runs on
+    "CLUSTERDOWN",
+    "DENIED",  # protected mode
     "LOADING",
     "MASTERDOWN",
-    "NOREPLICAS",
-    "CLUSTERDOWN",
+    "MISCONF",
     "NOAUTH",
-    "WRONGPASS",
+    "NOPERM",  # the user's rights
+    "NOREPLICAS",
+    "OOM",
+    "READONLY",
+    "TRYAGAIN",
     "UNBLOCKED",
+    "WRONGPASS",
 )
+# As the first word, or after a dash: before version 7 a script's error holds the command's.
+_REFUSAL = re.compile(rf"(?:^|\s-)({'|'.join(_REFUSALS)})(?=\s|$)")
+_REFUSED_PHRASES = {
+    "max number of clients": "MAXCLIENTS",
+    "Script killed by user": "KILLED",
+    "ACL failure in script": "NOPERM",
+}
 
 
 def store_error(exc: BaseException) -> NightshiftError:
@@ -67,9 +81,19 @@ def store_error(exc: BaseException) -> NightshiftError:
     ):
         return StoreUnavailable(type(exc).__name__)
     text = str(exc)
-    if isinstance(exc, ResponseError) and any(word in text for word in _REFUSALS):
-        return StoreUnavailable(text.split(" ", 1)[0][:20])
+    if isinstance(exc, ResponseError) and (refusal := _refusal(exc, text)):
+        return StoreUnavailable(refusal)
     return StoreBroken(f"{type(exc).__name__}: {text[:200]}")
+
+
+def _refusal(exc: ResponseError, text: str) -> str:
+    """The word by which the server says that it is not the request; "" when it is."""
+    code = getattr(exc, "status_code", None)  # redis-py cuts the word off where it has a class for it
+    if code in _REFUSALS:
+        return str(code)
+    if found := _REFUSAL.search(text):
+        return found[1]
+    return next((word for phrase, word in _REFUSED_PHRASES.items() if phrase in text), "")
 
 
 class Store(aioredis.Redis):

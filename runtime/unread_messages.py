@@ -7,7 +7,10 @@ from typing import Any
 import orjson
 
 from bot.messages import Channel
+from runtime.logging import get_logger
 from runtime.scripts import Scripts
+
+log = get_logger(__name__)
 
 LEASE_SECONDS = 30.0  # a worker that has not reported by then is gone
 _LOOK_BACK_MS = 60_000  # so much earlier than its sign a message may have come by itself
@@ -33,7 +36,14 @@ class UnreadMessages:
     async def take(self, limit: int) -> list[Unread]:
         """What is due, for this worker alone until `LEASE_SECONDS` are over."""
         flat = await self._scripts.run("take_unread", round(LEASE_SECONDS * 1000), limit)
-        return [_read(str(key), orjson.loads(body)) for key, body in zip(flat[::2], flat[1::2], strict=True)]
+        found: list[Unread] = []
+        for key, body in zip(map(str, flat[::2]), flat[1::2], strict=True):
+            try:
+                found.append(_read(key, orjson.loads(body)))
+            except (ValueError, KeyError, TypeError):  # another version's line: it must not hold up the others
+                log.exception("unread_message_broken", key=key)
+                await self._scripts.run("settle_unread", key, "broken")
+        return found
 
     async def came_by_itself(self, unread: Unread) -> bool:
         """True when the ledger has it among its newest lines: Meta need not be asked."""

@@ -11,10 +11,7 @@ local function forget_delivered(alert)
   local known = redis.call('HGET', 'ns:alerts', alert)
   if not known then return end
   local old = cjson.decode(known)
-  if old['delivered'] == old['count'] then
-    redis.call('HDEL', 'ns:alerts', alert)
-    redis.call('ZREM', 'ns:alerts:due', alert)
-  end
+  if old['delivered'] == old['count'] then forget_alert(alert) end
 end
 
 local since, last = string.match(redis.call('HGET', 'ns:incidents', rule) or '', '^(%d+) (%d+)$')

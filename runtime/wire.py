@@ -38,7 +38,9 @@ class Wire:
 
     async def call(self, *words: str | bytes | float) -> Any:
         """The server's answer. Raises redis-py's errors; after one of the connection nobody knows what was done."""
-        line = await self._open_line()
+        line = self._line
+        if line is None or line.is_closing or self._closed:
+            line = await self._open_line()
         return await line.send(hiredis.pack_command(words))  # type: ignore[arg-type]  # its stub wants ints as well
 
     async def together(self, calls: "Sequence[Words]") -> "list[asyncio.Future[Any]]":
@@ -108,18 +110,23 @@ class _Line(asyncio.Protocol):
         return bool(self._transport.is_closing())
 
     async def send(self, packed: bytes) -> Any:
-        return await self.post([packed])[0]
+        answer = self._expect()
+        self._transport.write(packed)
+        return await answer
 
     def post(self, packed: Sequence[bytes]) -> list[asyncio.Future[Any]]:
+        answers = [self._expect() for _ in packed]
+        self._transport.write(b"".join(packed))
+        return answers
+
+    def _expect(self) -> asyncio.Future[Any]:
         if self.is_closing:
             raise RedisConnectionError("the connection was lost")
-        now = self._loop.time()
-        answers: list[asyncio.Future[Any]] = [self._loop.create_future() for _ in packed]
-        self._waiting.extend((answer, now) for answer in answers)
-        self._transport.write(packed[0] if len(packed) == 1 else b"".join(packed))
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        self._waiting.append((answer, self._loop.time()))
         if self._timer is None:
             self._timer = self._loop.call_later(self._timeout, self._look_at_the_oldest)
-        return answers
+        return answer
 
     async def aclose(self) -> None:
         await self._connection.disconnect(nowait=True)

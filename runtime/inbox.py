@@ -184,9 +184,11 @@ class Inbox:
                 return ["t", *who, key, at, event.kind, "1" if is_ours else "", "", ""]
 
     async def server_ms(self) -> int:
-        """What time the server has; raise `StoreUnavailable` when it cannot be asked."""
+        """What time it is at least: the server's, less what its clock may have jumped ahead (runtime/clock_watch.py).
+        Raise `StoreUnavailable` when it cannot be asked."""
         seconds, microseconds = await self._scripts.command("TIME")
-        return int(seconds) * 1000 + int(microseconds) // 1000
+        ahead = int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
+        return int(seconds) * 1000 + int(microseconds) // 1000 - ahead
 
     async def writable(self) -> bool:
         """True when a write would be taken now: a replica, a full server and a frozen one all say no."""

@@ -1,5 +1,6 @@
 """`nightshift up`: every process of the Procfile on this machine, on an embedded Valkey unless REDIS_URL is set."""
 
+import errno
 import os
 import socket
 import sys
@@ -64,16 +65,22 @@ def _valkey_trouble(valkey: EmbeddedValkey | None) -> str | None:
 
 
 def _port_faults(settings: Settings) -> list[str]:
-    ports = {"PORT": ("0.0.0.0", settings.env.port), "FLOWER_PORT": ("127.0.0.1", settings.env.flower_port)}  # noqa: S104
+    ports = {"PORT": (settings.env.host, settings.env.port), "FLOWER_PORT": ("127.0.0.1", settings.env.flower_port)}
     return [fault for variable, (host, port) in ports.items() if (fault := _port_fault(variable, host, port))]
 
 
 def _port_fault(variable: str, host: str, port: int) -> str | None:
-    with socket.socket() as probe:
+    try:
+        [family, _, _, _, (address, _, *scope)], *_ = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return f"HOST: {host} is no address to listen on; 127.0.0.1 is this machine alone, 0.0.0.0 every address"
+    with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
+            probe.bind((address, port, *scope))
         except (OSError, OverflowError) as exc:
+            if isinstance(exc, OSError) and exc.errno == errno.EADDRNOTAVAIL:
+                return f"HOST: {host} is no address of this machine"
             reason = exc.strerror if isinstance(exc, OSError) else exc
             return f"{variable}: port {port} cannot be used ({reason}); stop what uses it, or set another {variable}"
     return None
@@ -95,8 +102,10 @@ def _banner(settings: Settings, valkey: EmbeddedValkey | None, flower_password: 
     return "\n".join(
         [
             "Nightshift",
-            f"  webhooks  http://127.0.0.1:{settings.env.port}/webhooks/meta",
+            f"  webhooks  http://{_shown(settings.env.host)}:{settings.env.port}/webhooks/meta",
             f"            tell Meta: {public}/webhooks/meta, and META_VERIFY_TOKEN as the verify token",
+            "            Meta wants HTTPS: put a TLS proxy in front (docs/proxy.md)",
+            f"  health    http://{_shown(settings.env.host)}:{settings.env.port}/health/system ({_asked_by(settings)})",
             f"  Flower    http://127.0.0.1:{settings.env.flower_port} ({flower_password})",
             f"  Redis     {store}",
             "  Ctrl-C stops it all",
@@ -108,6 +117,17 @@ def _worth_a_look(settings: Settings) -> list[str]:
     """The warnings but for missing tokens, which have been named already."""
     found = [finding for finding in warnings_of(settings.findings) if finding.check != "accounts.token"]
     return ["Worth a look:", *(f"  {finding}" for finding in found)] if found else []
+
+
+def _shown(host: str) -> str:
+    """How to reach it from this machine."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _asked_by(settings: Settings) -> str:
+    return "bearer token: OPS_TOKEN" if settings.env.ops_token.get_secret_value() else "from this machine alone"
 
 
 def _still_missing(settings: Settings, *, first_run: bool) -> str:

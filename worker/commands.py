@@ -13,6 +13,9 @@ from typing import Any
 import click
 from celery.bin.base import CLIContext
 
+STARTED_ANEW = "_NIGHTSHIFT_WORKER_STARTED_ANEW"
+"""Set by a worker that gives up, for the process that it becomes (worker/__main__.py, worker/process.py)."""
+
 
 def make_folder(folder: Path) -> None:
     """End the process when a place to remember something cannot be made."""

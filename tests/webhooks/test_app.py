@@ -83,4 +83,4 @@ async def test_a_job_that_fails_is_begun_anew_and_takes_no_other_with_it(
     assert answers == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert sorted(set(begun)) == ["broken", "done", "steady"]
     assert (begun.count("steady"), begun.count("done")) == (1, 1)
-    assert "receiver_job_failed" in caplog.text + "".join(capsys.readouterr())
+    assert "background_job_failed" in caplog.text + "".join(capsys.readouterr())

@@ -50,15 +50,22 @@ class ConfigFile:
         return str(self.path)
 
     def validated(self, tokens: Mapping[str, str]) -> Config:
-        """The values, an account's token filled in from the variable it names; faults go to `findings`."""
+        """The values, an account's token filled in from the variable it names; faults go to `findings`, and a section
+        with one has its defaults."""
+        raw = _with_tokens(self.raw, tokens)
         try:
-            return Config.model_validate(_with_tokens(self.raw, tokens))
+            return Config.model_validate(raw)
         except ValidationError as exc:
-            for error in exc.errors():
+            errors = exc.errors()
+            for error in errors:
                 name = ".".join(map(str, error["loc"]))
                 said = error["msg"].removeprefix("Value error, ")
                 what = ": ".join(filter(None, (self.at(*error["loc"]), name, said)))
                 self.findings.append(Finding(f"{CHECK}.{name}" if name else CHECK, Level.ERROR, what))
+        sound = {key: value for key, value in raw.items() if all(key not in error["loc"][:1] for error in errors)}
+        try:
+            return Config.model_validate(sound)
+        except ValidationError:  # of sections that do not fit together
             return Config()
 
     def unknown_keys(self) -> Iterator[Finding]:

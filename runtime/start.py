@@ -49,8 +49,8 @@ def checked_settings(*, redis_required: bool = True) -> Settings:
     """Settings, and everything that they name on this machine; raise `SettingsInvalid` with every fault."""
     settings = read_settings(redis_required=redis_required)
     findings = [*settings.findings, *env_file_warnings(ENV_FILE, _known_variables(settings))]
-    if not any(finding.check == "config" and finding.level is Level.ERROR for finding in findings):
-        findings += text_findings_apart(settings)  # a file that cannot be read names none
+    if not any(map(_hides_texts, findings)):
+        findings += text_findings_apart(settings)
     refuse_errors(findings)
     return settings.model_copy(update={"findings": tuple(findings)})
 
@@ -63,6 +63,12 @@ def say_warnings(settings: Settings) -> None:
 
 def warnings_of(findings: Sequence[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.level is Level.WARNING]
+
+
+def _hides_texts(finding: Finding) -> bool:
+    """Whether it is not known which texts there are to be: the file, or where it names them, cannot be read."""
+    section = ".".join(finding.check.split(".")[:2])
+    return finding.level is Level.ERROR and section in ("config", "config.business", "config.accounts")
 
 
 def _known_variables(settings: Settings) -> list[str]:

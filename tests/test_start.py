@@ -84,6 +84,23 @@ def test_every_process_names_the_line_of_a_broken_config(house: Path, process: s
     assert "Traceback" not in ended.stderr
 
 
+def test_a_fault_of_one_section_hides_no_fault_of_the_texts_and_invents_none(house: Path) -> None:
+    """All prompts are English here: with the defaults of the whole file, Russian ones would be missed."""
+    text = (house / "nightshift.toml").read_text(encoding="utf-8")
+    text = text.replace('locale = "ru"', 'locale = "en"').replace('hours = ["20:00-10:00"]', 'hours = ["late"]')
+    (house / "nightshift.toml").write_text(text, encoding="utf-8")
+    shutil.rmtree(house / "prompts" / "ru")
+    (house / "prompts" / "en" / "kick-1.md").write_text("", encoding="utf-8")
+
+    ended = started(house, "webhooks")
+
+    assert ended.returncode == 2
+    _, hours, kick = ended.stderr.splitlines()
+    assert "nightshift.toml: line" in hours
+    assert "shift.hours" in hours
+    assert "prompts/en/kick-1.md is empty" in kick
+
+
 def test_up_looks_once_before_it_starts_anything(house: Path) -> None:
     (house / "Procfile").write_text("web: echo started\n", encoding="utf-8")
     (house / ".env").write_text(f"# keys\nLLM_API_KEY={SECRET}\u00a0key\n", encoding="utf-8-sig")

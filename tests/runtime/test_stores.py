@@ -231,6 +231,8 @@ async def rarities(life: Life) -> None:
     incidents = SystemIncidents(scripts, None)  # type: ignore[arg-type]  # what it delivers to is not asked here
     await incidents.broke("no_worker", {}, now_ms=1)
     await incidents.may_tell("system:no_worker", for_seconds=60)
+    jump = '{"rule": "clock_jumped_ahead", "first_at": 1, "count": 1}'
+    await scripts.run("clock_jumped", "clock_jumped_ahead", 86_400_000, jump)
     await life.look()
 
 

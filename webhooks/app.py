@@ -19,11 +19,12 @@ from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
 from webhooks.budget import Budget
 from webhooks.connections import Connections
+from webhooks.deafness import Hearing
 from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
 from webhooks.health import Freshness, HealthEndpoints, HealthStore, HouseStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
 from webhooks.operators import operators_only
-from webhooks.watchdog import watch_dispatcher
+from webhooks.watchdog import watch_receiver
 
 log = get_logger(__name__)
 
@@ -52,6 +53,7 @@ def create_app(
     limits: Limits | None = None,
     connections: Connections | None = None,
     freshness: Freshness | None = None,
+    hearing: Hearing | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
     """The application; `house` is what operators' questions are asked of, the store itself where none is given.
@@ -66,6 +68,7 @@ def create_app(
         store=store,
         metrics=metrics,
         budget=budget,
+        hearing=hearing or Hearing(),
         strangers=strangers,
         limits=limits,
         clock_ms=clock_ms,
@@ -123,8 +126,10 @@ def open_app(settings: Settings, connections: Connections) -> ASGIApp:
     accounts = Accounts(settings.config.accounts)
     strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
 
+    hearing = Hearing()
+
     async def watch() -> None:
-        await watch_dispatcher(settings)
+        await watch_receiver(settings, hearing)
 
     async def close() -> None:
         try:
@@ -141,6 +146,7 @@ def open_app(settings: Settings, connections: Connections) -> ASGIApp:
         close=close,
         beside=(strangers.run, watch),
         connections=connections,
+        hearing=hearing,
     )
 
 

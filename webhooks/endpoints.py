@@ -189,7 +189,7 @@ class WebhookEndpoint:
                 receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, room=self._room
             )
             received_ms = self._clock_ms()
-            if not await self._proof.check(body, digest):
+            if not self._proof.is_plain(body, digest) and not await self._proof.check(body, digest):
                 self._warn("webhook_body_rewritten", reason="a proxy decodes what Meta has sent: it must not change it")
         except BodyTooLarge:
             return self._refuse(_TOO_LARGE, "body too large")
@@ -224,10 +224,12 @@ class WebhookEndpoint:
     async def _stored(self, events: list[Event], body: bytes, received_ms: int) -> _Answer:
         if not events:
             return _RECEIVED
-        if all(isinstance(event, Noted) and event.kind in _SAYS_NOTHING for event in events):
-            self._hearing.understood.missed()
+        for event in events:
+            if not isinstance(event, Noted) or event.kind not in _SAYS_NOTHING:
+                self._hearing.understood.heard()
+                break
         else:
-            self._hearing.understood.heard()
+            self._hearing.understood.missed()
         try:
             with self._store_patience.for_one():
                 if has_forgotten(events, received_ms):

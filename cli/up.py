@@ -9,10 +9,12 @@ from pathlib import Path
 
 from honcho.environ import parse_procfile
 
-from cli.env_file import ENV_FILE, EXAMPLE_FILE, MADE_UP, merged_environment, read_example, write_first_env_file
+from cli.env_file import EXAMPLE_FILE, MADE_UP, merged_environment, read_example, write_first_env_file
 from cli.supervisor import Supervisor
 from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed
-from runtime.settings import Settings, load_settings
+from runtime.env_file import ENV_FILE
+from runtime.settings import Settings
+from runtime.start import checked_settings, warnings_of
 
 PROCFILE = Path("Procfile")
 VALKEY_DIRECTORY = Path("var/valkey")
@@ -26,7 +28,7 @@ def run() -> int:
         return 2
     first_run = EXAMPLE_FILE.exists() and write_first_env_file(EXAMPLE_FILE, ENV_FILE)
     os.environ.update(merged_environment(ENV_FILE, os.environ))
-    settings = load_settings(redis_required=False)
+    settings = checked_settings(redis_required=False)
     if faults := _port_faults(settings):
         print("\n".join(faults), file=sys.stderr)
         return 1
@@ -50,7 +52,8 @@ def run() -> int:
             env["REDIS_URL"] = valkey.url
         flower_password = _flower_password(settings, env)
         print(_banner(settings, valkey, flower_password))
-        print(_still_missing(settings, first_run=first_run), flush=True)
+        print(_still_missing(settings, first_run=first_run))
+        print(*_worth_a_look(settings), sep="\n", flush=True)
         commands = parse_procfile(PROCFILE.read_text(encoding="utf-8")).processes
         return supervisor.run(commands, env=env, watch=lambda: _valkey_trouble(valkey))
 
@@ -63,8 +66,6 @@ def _valkey_trouble(valkey: EmbeddedValkey | None) -> str | None:
 
 def _port_faults(settings: Settings) -> list[str]:
     ports = {"PORT": (settings.env.host, settings.env.port), "FLOWER_PORT": ("127.0.0.1", settings.env.flower_port)}
-    if settings.env.port == settings.env.flower_port:
-        return [f"PORT and FLOWER_PORT are both {settings.env.port}; they must differ"]
     return [fault for variable, (host, port) in ports.items() if (fault := _port_fault(variable, host, port))]
 
 
@@ -110,6 +111,12 @@ def _banner(settings: Settings, valkey: EmbeddedValkey | None, flower_password: 
             "  Ctrl-C stops it all",
         ]
     )
+
+
+def _worth_a_look(settings: Settings) -> list[str]:
+    """The warnings but for missing tokens, which have been named already."""
+    found = [finding for finding in warnings_of(settings.findings) if finding.check != "accounts.token"]
+    return ["Worth a look:", *(f"  {finding}" for finding in found)] if found else []
 
 
 def _shown(host: str) -> str:

@@ -11,7 +11,7 @@ import uvicorn
 from runtime.logging import configure_logging, get_logger
 from runtime.open_files import raise_open_files
 from runtime.sentry import init_sentry
-from runtime.settings import SettingsInvalid, load_settings
+from runtime.start import start_process
 from webhooks.app import open_app
 from webhooks.connections import Connections, most_connections
 from webhooks.heads import StrangersOnce, bounded_by
@@ -20,12 +20,8 @@ log = get_logger(__name__)
 
 
 def main() -> int:
-    """0 after an orderly stop, 1 when the server could not start, 2 for a wrong environment."""
-    try:
-        settings = load_settings()
-    except SettingsInvalid as exc:
-        sys.stderr.write(f"{exc}\n")
-        return 2
+    """0 after an orderly stop, 1 when the server could not start; 2 for a wrong configuration."""
+    settings = start_process("web")
     configure_logging("web", settings)
     init_sentry("web", settings)
     connections = Connections(most_connections(raise_open_files()))

@@ -1,6 +1,5 @@
 """Puts the receiver together: one ASGI application from settings and a store."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -10,11 +9,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.account_ids import AccountIdStore
+from runtime.background import Background, Count, count_in
 from runtime.clock import now_ms
 from runtime.early_events import EarlyEvents
 from runtime.inbox import open_inbox
 from runtime.logging import get_logger
+from runtime.replicas import tell_replicas
 from runtime.settings import Settings
+from runtime.start import say_warnings
 from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
 from webhooks.budget import Budget
@@ -49,6 +51,7 @@ def create_app(
     strangers: Strangers | None = None,
     close: Callable[[], Awaitable[None]] | None = None,
     beside: Sequence[Callable[[], Awaitable[None]]] = (),
+    count: Count | None = None,
     again_seconds: float = _AGAIN_SECONDS,
     limits: Limits | None = None,
     connections: Connections | None = None,
@@ -58,7 +61,8 @@ def create_app(
 ) -> ASGIApp:
     """The application; `house` is what operators' questions are asked of, the store itself where none is given.
 
-    Each of `beside` runs until it ends or the server stops, and is begun anew after a failure; then `close` is awaited.
+    Each of `beside` runs until it ends or the server stops, and is begun anew after a failure, which `count` counts;
+    then `close` is awaited.
     """
     budget = Budget()
     metrics = ReceiverMetrics(connections or Connections(), budget)
@@ -82,14 +86,13 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_site: Starlette) -> AsyncIterator[None]:
         _say_what_is_missing(settings)
-        running = {asyncio.create_task(_keep_running(job, again_seconds)) for job in beside}
+        background = Background(count=count)
+        for job in beside:
+            background.keep(job.__name__, job, again_seconds=again_seconds)
         try:
             yield
         finally:
-            for task in running:
-                task.cancel()
-            if running:
-                await asyncio.wait(running, timeout=2)
+            await background.aclose()
             if close is not None:
                 await close()
 
@@ -124,12 +127,21 @@ def open_app(settings: Settings, connections: Connections) -> ASGIApp:
     """
     inbox, house = open_inbox(settings, role="receiver"), open_inbox(settings, role="receiver-looks")
     accounts = Accounts(settings.config.accounts)
-    strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
+    ids, early, clock_ms = AccountIdStore(inbox.scripts), EarlyEvents(inbox.scripts), inbox.scripts.clock.now_ms
+    strangers = Acquaintance(accounts, ids=ids, early=early, store=inbox, clock_ms=clock_ms)
+
+    count = count_in(inbox.scripts)
+
+    async def get_acquainted() -> None:
+        await strangers.run(count=count)
 
     hearing = Hearing()
 
     async def watch() -> None:
         await watch_receiver(settings, hearing)
+
+    async def check() -> None:
+        await tell_replicas(inbox.scripts)
 
     async def close() -> None:
         try:
@@ -144,24 +156,16 @@ def open_app(settings: Settings, connections: Connections) -> ASGIApp:
         accounts=accounts,
         strangers=strangers,
         close=close,
-        beside=(strangers.run, watch),
+        beside=(get_acquainted, watch, check),
+        count=count,
         connections=connections,
         hearing=hearing,
+        clock_ms=clock_ms,
     )
 
 
-async def _keep_running(job: Callable[[], Awaitable[None]], again_seconds: float) -> None:
-    while True:
-        try:
-            return await job()
-        except Exception:
-            log.exception("receiver_job_failed")  # none of them is worth a receiver, nor another one of them
-        await asyncio.sleep(again_seconds)
-
-
 def _say_what_is_missing(settings: Settings) -> None:
-    for warning in settings.warnings:
-        log.warning("setting_doubtful", warning=warning)
+    say_warnings(settings)
     if not settings.env.app_secrets:
         log.error("webhooks_refused", reason="META_APP_SECRETS is missing: every POST is answered with 403")
     if not settings.env.meta_verify_token.get_secret_value():

@@ -252,7 +252,7 @@ class WebhookEndpoint:
         """By Redis's clock too: no customer is refused because one of the two is wrong."""
         server_ms = await self._store.server_ms()
         if not has_forgotten(events, server_ms):
-            self._warn("clocks_differ", reason="the clock of this machine is days ahead of Redis's")
+            self._warn("clocks_differ", reason="not too old by the time that certainly has come")
         return without_forgotten(events, server_ms)
 
     def _tell(self, events: list[Event]) -> bool:

@@ -19,13 +19,13 @@ from bot.validation import Judgement, ReplyContext, judge
 from bot.verdict import Verdict
 from clients.llm import Deadlines, LLMClient, ModelRequest
 from runtime.logging import get_logger
+from runtime.prompt_files import PromptSet
 from runtime.settings import Model
 from runtime.spending import Spending
 from worker.asking import deadlines_of, is_plain, kick_of, make_request
 from worker.attempts import AttemptRecord, usage_of_failure
 from worker.climb import Budget, Climb, Thought
 from worker.lessons import learn_from_answer, learn_from_failure
-from worker.prompt_files import PromptSet
 from worker.purse import Prices, Purse
 from worker.spans import invoke_agent
 from worker.tools import ToolBox, ToolResult

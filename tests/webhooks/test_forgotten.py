@@ -101,13 +101,15 @@ class Door:
         return [event.mid for event in self.store.events if isinstance(event, CustomerMessage)]
 
 
-async def test_a_captured_body_is_acknowledged_and_answered_by_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_captured_body_is_acknowledged_and_answered_by_nobody(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
     door = Door()
 
     assert await door.takes(OLD_MS, NOW_MS) == 200
     assert door.mids == ["m1"]
     assert TOO_OLD in door.store.events
-    assert "too_old" in capsys.readouterr().out
+    assert "too_old" in caplog.text + "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from runtime.config import (
@@ -28,19 +28,35 @@ from runtime.config import (
     TelemetrySettings,
     Turn,
 )
+from runtime.redis_url import FORMS, is_redis_url, read_redis_url
 
 
 class SettingsInvalid(Exception):
     """The process must not start; the message lists every fault found."""
 
 
+def _redis_address(url: SecretStr) -> SecretStr:
+    if url:
+        read_redis_url(url.get_secret_value())
+    return url
+
+
+def _broker_address(url: SecretStr) -> SecretStr:
+    text = url.get_secret_value()
+    if text and "://" not in text:
+        raise ValueError(f"must begin with {FORMS} or another scheme of Celery's, such as amqp://")
+    return _redis_address(url) if is_redis_url(text) else url
+
+
 class Environment(BaseSettings):
     """One field for each variable of the contract; `.env.example` names them all, and a test compares the two."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", case_sensitive=False, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", case_sensitive=False, env_ignore_empty=True, hide_input_in_errors=True
+    )
 
-    redis_url: str = ""
-    celery_broker_url: str = ""
+    redis_url: Annotated[SecretStr, AfterValidator(_redis_address)] = SecretStr("")
+    celery_broker_url: Annotated[SecretStr, AfterValidator(_broker_address)] = SecretStr("")
     meta_app_secrets: SecretStr = SecretStr("")
     meta_verify_token: SecretStr = SecretStr("")
     meta_app_id: str = ""
@@ -72,7 +88,7 @@ class Environment(BaseSettings):
         return tuple(s for s in (part.strip() for part in self.meta_app_secrets.get_secret_value().split(",")) if s)
 
     @property
-    def broker_url(self) -> str:
+    def broker_url(self) -> SecretStr:
         return self.celery_broker_url or self.redis_url
 
 

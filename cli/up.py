@@ -11,10 +11,12 @@ from honcho.environ import parse_procfile
 from cli.env_file import ENV_FILE, EXAMPLE_FILE, MADE_UP, merged_environment, read_example, write_first_env_file
 from cli.supervisor import Supervisor
 from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed
+from runtime.private_files import UMASK, make_private
 from runtime.settings import Settings, load_settings
 
 PROCFILE = Path("Procfile")
-VALKEY_DIRECTORY = Path("var/valkey")
+VAR = Path("var")  # all that this machine keeps
+VALKEY_DIRECTORY = VAR / "valkey"
 GRACE_SECONDS = 90.0  # a turn's budget of 60 s, and time to write down how it ended
 
 
@@ -23,6 +25,9 @@ def run() -> int:
     if not PROCFILE.exists():
         print("there is no Procfile here; run this in Nightshift's own folder", file=sys.stderr)
         return 2
+    os.umask(UMASK)
+    if VAR.exists():
+        make_private(VAR)
     first_run = EXAMPLE_FILE.exists() and write_first_env_file(EXAMPLE_FILE, ENV_FILE)
     os.environ.update(merged_environment(ENV_FILE, os.environ))
     settings = load_settings(redis_required=False)
@@ -42,6 +47,7 @@ def run() -> int:
         if not settings.env.redis_url:
             try:
                 # Outside the supervisor, because it has to stop after everything that writes to it.
+                make_private(VAR)
                 valkey = stack.enter_context(EmbeddedValkey(VALKEY_DIRECTORY))
             except EmbeddedValkeyFailed as exc:
                 print(f"REDIS_URL is not set, and the embedded server does not start: {exc}", file=sys.stderr)
@@ -90,7 +96,12 @@ def _flower_password(settings: Settings, env: dict[str, str]) -> str:
 
 def _banner(settings: Settings, valkey: EmbeddedValkey | None, flower_password: str) -> str:
     public = settings.env.public_url.rstrip("/") or "https://<your address>"
-    store = f"embedded Valkey, {valkey.url}, data in {VALKEY_DIRECTORY}" if valkey else "as REDIS_URL says"
+    store = "as REDIS_URL says"
+    if valkey:
+        store = (
+            f"embedded Valkey on port {valkey.port}, data in {VALKEY_DIRECTORY}; to look inside:\n"
+            f'            REDISCLI_AUTH="$(cat {VALKEY_DIRECTORY}/password)" valkey-cli -p {valkey.port}'
+        )
     return "\n".join(
         [
             "Nightshift",

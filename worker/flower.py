@@ -10,6 +10,7 @@ from typing import Any
 from flower.app import Flower
 from flower.command import flower
 
+from runtime.private_files import UMASK, make_private
 from runtime.settings import Environment
 from worker.commands import run_command
 from worker.flower_broker import read_queues_by_our_client
@@ -66,7 +67,8 @@ def main() -> None:
         check_auth(env)
     except FlowerUnprotected as exc:
         sys.exit(f"Flower does not start: {exc}")
-    STATE.parent.mkdir(parents=True, exist_ok=True)
+    os.umask(UMASK)
+    make_private(STATE.parent)
     # Flower reads every FLOWER_ variable and takes an empty one for a value: no port, an empty password.
     for name in [name for name, value in os.environ.items() if name.startswith("FLOWER_") and not value]:
         del os.environ[name]

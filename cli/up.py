@@ -13,6 +13,7 @@ from cli.supervisor import Supervisor
 from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed
 from runtime.private_files import UMASK, make_private
 from runtime.settings import Settings, load_settings
+from runtime.store_start import refuse_unfit_store, say_nothing
 
 PROCFILE = Path("Procfile")
 VAR = Path("var")  # all that this machine keeps
@@ -34,6 +35,8 @@ def run() -> int:
     if faults := _port_faults(settings):
         print("\n".join(faults), file=sys.stderr)
         return 1
+    if settings.env.redis_url:
+        refuse_unfit_store(settings, warn=say_nothing)  # the processes say it
     env = {
         **os.environ,
         "PORT": str(settings.env.port),

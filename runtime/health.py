@@ -55,9 +55,10 @@ class SystemHealth:
         await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000)
 
     async def writable(self) -> bool:
+        """Runs what a POST runs, with no event in it: the script's own language and rights count as well as room."""
         try:
             async with asyncio.timeout(1):
-                await self._scripts.command("SET", "ns:probe", "1", "PX", 60_000)
+                await self._scripts.run("receive", 0, 0, 0, "{}")
         except TimeoutError as exc:
             raise store_error(exc) from exc
         return True

@@ -51,6 +51,7 @@ _REFUSALS = (
     "NOREPLICAS",
     "CLUSTERDOWN",
     "NOAUTH",
+    "NOPERM",
     "WRONGPASS",
     "UNBLOCKED",
 )

@@ -161,7 +161,7 @@ class AnswersBy(Door):
             return self._answers[name](words)
         if name == "HELLO":
             return {"server": "redis", "version": "7.2.0", "proto": 3, "mode": "standalone", "role": "master"}
-        return "OK"
+        return "PONG" if name == "PING" else "OK"
 
 
 def _packed(answer: Any) -> bytes:
@@ -189,4 +189,4 @@ def sentinel_answers(name: str, port: int) -> dict[str, Answer]:
         "GET-MASTER-ADDR-BY-NAME": ["127.0.0.1", str(port)],
         "SLAVES": [],
     }
-    return {"SENTINEL": lambda words: found[words[1].upper()], "PING": lambda _words: "PONG"}
+    return {"SENTINEL": lambda words: found[words[1].upper()]}

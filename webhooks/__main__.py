@@ -11,6 +11,7 @@ import uvicorn
 from runtime.logging import configure_logging, get_logger
 from runtime.sentry import init_sentry
 from runtime.settings import SettingsInvalid, load_settings
+from runtime.store_start import refuse_unfit_store
 from webhooks.app import open_app
 from webhooks.heads import BoundedHead, StrangersOnce
 
@@ -18,7 +19,7 @@ log = get_logger(__name__)
 
 
 def main() -> int:
-    """0 after an orderly stop, 1 when the server could not start, 2 for a wrong environment."""
+    """0 after an orderly stop, 1 when the server could not start, 2 for a wrong environment or an unfit Redis."""
     try:
         settings = load_settings()
     except SettingsInvalid as exc:
@@ -26,6 +27,7 @@ def main() -> int:
         return 2
     configure_logging("web", settings)
     init_sentry("web", settings)
+    refuse_unfit_store(settings)
     config = uvicorn.Config(
         open_app(settings),
         host="0.0.0.0",  # noqa: S104 - a container's address is not known beforehand; the proxy in front decides

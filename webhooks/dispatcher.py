@@ -25,6 +25,7 @@ from runtime.schedule import Due, Schedule
 from runtime.scripts import Scripts
 from runtime.sentry import init_sentry
 from runtime.settings import Settings, SettingsInvalid, load_settings
+from runtime.store_start import refuse_unfit_store
 from webhooks.watchdog import watch_workers
 
 BATCH = 100
@@ -163,6 +164,7 @@ def main() -> int:
         return 2
     configure_logging("dispatcher", settings)
     init_sentry("dispatcher", settings)
+    refuse_unfit_store(settings)
     for warning in settings.warnings:
         log.warning("setting", detail=warning)
     asyncio.run(_main(settings))

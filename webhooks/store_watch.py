@@ -6,7 +6,7 @@ from bot.errors import NightshiftError
 from runtime.clock import monotonic, now_ms
 from runtime.health import SystemHealth
 from runtime.logging import get_logger
-from runtime.redis import StoreUnavailable
+from runtime.redis import StoreBroken, StoreUnavailable
 from runtime.scripts import Scripts
 from webhooks.direct_alerts import DirectAlerts
 
@@ -44,7 +44,7 @@ class StoreWatch:
         try:
             await self._health.writable()
             await self._well()
-        except StoreUnavailable as exc:
+        except (StoreUnavailable, StoreBroken) as exc:
             await self._failing(str(exc))
             return False
         return True

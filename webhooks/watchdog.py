@@ -17,9 +17,12 @@ from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+from runtime.store_checks import check_store
 from runtime.system_incidents import SystemIncidents
 from webhooks.check_in import CheckIn
 from webhooks.direct_alerts import DirectAlerts
+from webhooks.store_requirements import EVERY_RULE as STORE_RULES
+from webhooks.store_requirements import StoreRequirements
 from webhooks.store_watch import StoreWatch
 
 log = get_logger(__name__)
@@ -32,7 +35,7 @@ TELL_AGAIN_SECONDS = 30.0
 UNCONFIGURED_SECONDS = 3600.0
 
 NO_WORKER, NO_DISPATCHER, OVERDUE = "no_worker", "no_dispatcher", "overdue"
-_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE)
+_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE, *STORE_RULES)
 
 Judgement = Mapping[str, Mapping[str, Any] | None]
 """What is known about each rule: None when it is well, else the facts of what is broken; absent: too early to say."""
@@ -123,13 +126,16 @@ class Watchdog:
 class ReceiverWatch:
     """Redis first, since without it nothing is known of the dispatcher."""
 
-    def __init__(self, store: StoreWatch, watchdog: Watchdog) -> None:
+    def __init__(self, store: StoreWatch, watchdog: Watchdog, requirements: StoreRequirements | None = None) -> None:
         self._store = store
         self._watchdog = watchdog
+        self._requirements = requirements
 
     async def look(self) -> None:
         if await self._store.look():
             await self._watchdog.look()
+            if self._requirements is not None:
+                await self._requirements.look()
         else:
             self._watchdog.lose_sight()
 
@@ -155,7 +161,9 @@ async def watch_dispatcher(settings: Settings) -> None:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
         watchdog = _watchdog(judge_dispatcher, scripts, settings, alerts)
         store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts)
-        await _for_ever(ReceiverWatch(store, watchdog).look)
+        incidents = SystemIncidents(scripts, AlertOutbox(scripts))
+        requirements = StoreRequirements(lambda: check_store(settings), incidents)
+        await _for_ever(ReceiverWatch(store, watchdog, requirements).look)
 
 
 async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:

@@ -11,10 +11,15 @@ from typing import Any
 import click
 from celery.bin.base import CLIContext
 
+from runtime.store_start import refuse_unfit_store, say_nothing
+
 
 def run_command(command: click.Command, arguments: Sequence[str]) -> int:
-    """The command's exit code. Here the environment is read; a wrong one ends the process with code 2."""
-    app: Any = importlib.import_module("worker.celery_app").app
+    """The command's exit code. Here the environment is read; a wrong one, or a Redis that cannot be served with, ends
+    the process with code 2."""
+    composed: Any = importlib.import_module("worker.celery_app")
+    app: Any = composed.app
+    refuse_unfit_store(composed.settings, warn=say_nothing)  # web and the dispatcher say it
     context = CLIContext(app=app, no_color=bool(os.environ.get("NO_COLOR")), workdir=None, quiet=False)
     umbrella = click.Context(click.Group("celery"), obj=context)
     return command.main(list(arguments), command.name, standalone_mode=False, parent=umbrella) or 0

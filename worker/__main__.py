@@ -19,12 +19,13 @@ log = get_logger(__name__)
 
 RESTART_SECONDS = 2.0
 RESTARTED_CODES = (1, 70)  # Celery gave up; our own check found that it had stopped consuming
+ANEW = "NIGHTSHIFT_WORKER_STARTS_ANEW"  # from this process to itself
 CONCURRENCY = "250"  # turns in flight; threads that wait cost little, a saturated pool costs time
 
 
 def main() -> None:
     # Not `app.worker_main`: it swallows the exit code.
-    code = run_command(worker, [*_options(), *sys.argv[1:]])
+    code = run_command(worker, [*_options(), *sys.argv[1:]], anew=os.environ.pop(ANEW, None) is not None)
     if code not in RESTARTED_CODES:
         sys.exit(code)
     log.error("worker_starts_anew", seconds=RESTART_SECONDS)
@@ -32,6 +33,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     time.sleep(RESTART_SECONDS)
+    os.environ[ANEW] = "1"
     os.execv(sys.executable, [sys.executable, "-m", "worker", *sys.argv[1:]])  # noqa: S606 - ourselves
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ import pytest
 import redis
 from redis.exceptions import ResponseError
 
+from runtime.child import start_child
 from runtime.embedded import EmbeddedValkey
 from runtime.findings import Level
 from runtime.redis import StoreUnavailable
 from runtime.settings import Config, Environment, Settings
 from runtime.store_checks import check_store, judge
 from tests.redis_doors import AnswersBy, Authority, DoorTo
+from worker.__main__ import ANEW
 
 pytestmark = pytest.mark.anyio
 
@@ -252,3 +255,19 @@ def test_no_process_starts_on_a_redis_it_cannot_serve_with(command: list[str], t
         "Nightshift cannot start:\n"
         "  - REDIS_URL: Redis 6.2.14 is too old; use Redis 7 or newer, or any Valkey (redis.version)\n"
     )
+
+
+def test_a_worker_that_starts_anew_after_an_outage_waits_for_a_fit_redis(tmp_path: Path) -> None:
+    (tmp_path / "nightshift.toml").write_text("")
+    environment = {"PATH": os.environ["PATH"], ANEW: "1", "NIGHTSHIFT_CONFIG": str(tmp_path / "nightshift.toml")}
+    with AnswersBy(old_redis()) as old, (tmp_path / "log").open("wb") as log:
+        environment["REDIS_URL"] = f"redis://127.0.0.1:{old.port}/0"
+        worker = start_child([sys.executable, "-m", "worker"], cwd=ROOT, env=environment, output=log)
+        try:
+            while "SUBSCRIBE" not in old.heard and worker.poll() is None:  # Celery has gone on to its queues
+                time.sleep(0.02)
+        finally:
+            worker.kill()
+            worker.wait()
+
+    assert "SUBSCRIBE" in old.heard, (tmp_path / "log").read_text()

@@ -153,7 +153,8 @@ def rehearse_at(url: str, port: int, options: Options, directory: Path) -> Repor
         theatre = Theatre(meta, model, telegram)
         times = Times(settings.config.debounce.max_wait_seconds, settings.config.turn.budget_seconds)
         with progress_bar() as show:
-            return _hold(options, directory, theatre, Stage(theatre), settings.env.redis_url, times, show)
+            redis_url = settings.env.redis_url.get_secret_value()
+            return _hold(options, directory, theatre, Stage(theatre), redis_url, times, show)
     finally:
         for server in servers:
             server.stop()

@@ -13,11 +13,14 @@ from cli.env_file import EXAMPLE_FILE, MADE_UP, merged_environment, read_example
 from cli.supervisor import Supervisor
 from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed
 from runtime.env_file import ENV_FILE
+from runtime.private_files import UMASK, make_private
 from runtime.settings import Settings
 from runtime.start import checked_settings, warnings_of
+from runtime.store_start import refuse_unfit_store, say_nothing
 
 PROCFILE = Path("Procfile")
-VALKEY_DIRECTORY = Path("var/valkey")
+VAR = Path("var")  # all that this machine keeps
+VALKEY_DIRECTORY = VAR / "valkey"
 GRACE_SECONDS = 90.0  # a turn's budget of 60 s, and time to write down how it ended
 
 
@@ -26,12 +29,17 @@ def run() -> int:
     if not PROCFILE.exists():
         print("there is no Procfile here; run this in Nightshift's own folder", file=sys.stderr)
         return 2
+    os.umask(UMASK)
+    if VAR.exists():
+        make_private(VAR)
     first_run = EXAMPLE_FILE.exists() and write_first_env_file(EXAMPLE_FILE, ENV_FILE)
     os.environ.update(merged_environment(ENV_FILE, os.environ))
     settings = checked_settings(redis_required=False)
     if faults := _port_faults(settings):
         print("\n".join(faults), file=sys.stderr)
         return 1
+    if settings.env.redis_url:
+        refuse_unfit_store(settings, warn=say_nothing)  # the processes say it
     env = {
         **os.environ,
         "PORT": str(settings.env.port),
@@ -45,6 +53,7 @@ def run() -> int:
         if not settings.env.redis_url:
             try:
                 # Outside the supervisor, because it has to stop after everything that writes to it.
+                make_private(VAR)
                 valkey = stack.enter_context(EmbeddedValkey(VALKEY_DIRECTORY))
             except EmbeddedValkeyFailed as exc:
                 print(f"REDIS_URL is not set, and the embedded server does not start: {exc}", file=sys.stderr)
@@ -98,7 +107,12 @@ def _flower_password(settings: Settings, env: dict[str, str]) -> str:
 
 def _banner(settings: Settings, valkey: EmbeddedValkey | None, flower_password: str) -> str:
     public = settings.env.public_url.rstrip("/") or "https://<your address>"
-    store = f"embedded Valkey, {valkey.url}, data in {VALKEY_DIRECTORY}" if valkey else "as REDIS_URL says"
+    store = "as REDIS_URL says"
+    if valkey:
+        store = (
+            f"embedded Valkey on port {valkey.port}, data in {VALKEY_DIRECTORY}; to look inside:\n"
+            f'            REDISCLI_AUTH="$(cat {VALKEY_DIRECTORY}/password)" valkey-cli -p {valkey.port}'
+        )
     return "\n".join(
         [
             "Nightshift",

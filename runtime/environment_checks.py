@@ -13,8 +13,6 @@ from pydantic import SecretStr
 from runtime import not_read_yet, weak_secrets
 from runtime.findings import Finding, Level
 from runtime.url_checks import (
-    BROKER_SCHEMES,
-    REDIS_SCHEMES,
     Fault,
     dsn_fault,
     is_port,
@@ -111,8 +109,8 @@ def _pairs_fault(value: str) -> Fault | None:
 _PAIR = "write it like user:password, several with commas between"
 _NO_VERSION = _no_tail(r"/v\d+(?:\.\d+)?/?$", "ends in a version", "leave it out, GRAPH_API_VERSION holds it")
 _CHECKS: Mapping[str, tuple[Check, ...]] = {
-    "REDIS_URL": (lambda value: store_address_fault(value, REDIS_SCHEMES),),
-    "CELERY_BROKER_URL": (lambda value: store_address_fault(value, BROKER_SCHEMES),),
+    "REDIS_URL": (store_address_fault,),
+    "CELERY_BROKER_URL": (lambda value: store_address_fault(value, is_broker=True),),
     "META_APP_SECRETS": (lambda value: next(filter(None, map(_header_fault, _listed(value))), None),),
     "META_APP_ID": (_shape(r"\d{5,}", "is no app id", "copy the digits from the top of the Meta App Dashboard"),),
     "GRAPH_API_URL": (*_web(_META), _NO_VERSION),

@@ -10,6 +10,8 @@ from functools import cache
 from typing import Any, cast
 
 import redis.asyncio as aioredis
+from pydantic import SecretStr
+from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
@@ -30,7 +32,7 @@ from redis.exceptions import (
 
 from bot.errors import NightshiftError, Transient
 from runtime.confirming import CONFIRM_SECONDS
-from runtime.sentinel_url import SentinelAddress, parse_sentinel_url
+from runtime.redis_url import RedisAddress, read_redis_url
 from runtime.server_clock import ServerClock
 from runtime.wire import Wire
 
@@ -111,17 +113,23 @@ class Store(aioredis.Redis):
         await self.confirming.aclose()
         await self.wire.aclose()
         await super().aclose(close_connection_pool)
+        if (sentinel := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
+            await sentinel.aclose()
 
 
 def connect(
-    url: str,
+    url: SecretStr | str,
     *,
     max_connections: int,
     timeout_seconds: float,
     pool_wait_seconds: float | None = None,
     client_name: str = "nightshift",
 ) -> Store:
-    """One client for one event loop. `redis://`, `rediss://`, `unix://` and `sentinel://host:port,host:port/MASTER/db`."""
+    """One client for one event loop, to an address in any of the forms of runtime/redis_url.py.
+
+    Raises `RedisUrlInvalid` for one that is none of them. Nothing is connected yet.
+    """
+    address = read_redis_url(url.get_secret_value() if isinstance(url, SecretStr) else url)
     options: dict[str, Any] = {
         "decode_responses": True,
         "socket_timeout": timeout_seconds,
@@ -129,16 +137,17 @@ def connect(
         "retry": Retry(NoBackoff(), 0),
         "health_check_interval": 15,
         "client_name": client_name,
+        **address.connection_options,
     }
-    if (behind_sentinel := parse_sentinel_url(url)) is not None:
-        return _sentinel_client(behind_sentinel, max_connections, options)
-    pool = aioredis.BlockingConnectionPool.from_url(
-        url,
+    if address.master:
+        return _sentinel_client(address, max_connections, timeout_seconds, options)
+    plain = UnixDomainSocketConnection if address.path else Connection if address.tls is None else SSLConnection
+    pool = aioredis.BlockingConnectionPool(
+        connection_class=_mended(plain),
         max_connections=max_connections,
         timeout=pool_wait_seconds if pool_wait_seconds is not None else timeout_seconds,
         **options,
     )
-    pool.connection_class = _mended(pool.connection_class)  # type: ignore[arg-type]  # a class is hashable
     return cast("Store", Store.from_pool(pool))  # closing the client closes the pool, too
 
 
@@ -173,19 +182,20 @@ def _mended(plain: Any) -> Any:
 _PACKER: Any = HiredisRespSerializer()
 
 
-def _sentinel_client(address: SentinelAddress, max_connections: int, options: dict[str, Any]) -> Store:
-    limits = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout")}
+def _sentinel_client(
+    address: RedisAddress, max_connections: int, timeout_seconds: float, options: dict[str, Any]
+) -> Store:
+    limits = {"socket_timeout": timeout_seconds, "socket_connect_timeout": timeout_seconds}
     sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
-        address.nodes, sentinel_kwargs=limits, **limits
+        address.nodes,
+        sentinel_kwargs={**limits, "retry": Retry(NoBackoff(), 0), **address.sentinel_options},
+        **limits,
     )
     client: Store = sentinel.master_for(
         address.master,
         redis_class=Store,
         max_connections=8 * max_connections,  # this pool refuses where the other one waits
-        db=address.database,
-        username=address.username or None,
-        password=address.password or None,
-        ssl=address.tls,
+        ssl=address.tls is not None,
         **options,
     )
     client.connection_pool.connection_class = _mended(client.connection_pool.connection_class)  # type: ignore[arg-type]

@@ -34,6 +34,10 @@ def _scripts() -> Mapping[str, tuple[str, str]]:
     return read_scripts(resources.files("runtime") / "lua")
 
 
+def sources() -> list[str]:
+    return [text for _, text in _scripts().values()]
+
+
 class Scripts:
     """Runs scripts by name on one client; a failure is a `StoreUnavailable` or, for a bug of ours, a `StoreBroken`.
 
@@ -60,17 +64,21 @@ class Scripts:
         return now_ms
 
     async def run(self, name: str, *args: str | bytes | float) -> Any:
+        try:
+            return await self.raw(name, *args)
+        except (RedisError, OSError) as exc:
+            raise store_error(exc) from exc
+
+    async def raw(self, name: str, *args: str | bytes | float) -> Any:
+        """As `run`, but a failure is redis-py's own."""
         digest, text = self._scripts[name]
         call = self.client.wire.call
         try:
-            try:
-                return await call("EVALSHA", digest, 0, *args)
-            except ResponseError as exc:
-                if not _is_forgotten(exc):
-                    raise
-                return await call("EVAL", text, 0, *args)
-        except (RedisError, OSError) as exc:
-            raise store_error(exc) from exc
+            return await call("EVALSHA", digest, 0, *args)
+        except ResponseError as exc:
+            if not _is_forgotten(exc):
+                raise
+            return await call("EVAL", text, 0, *args)
 
     async def run_confirmed(self, name: str, *args: str | bytes | float) -> Any:
         """As `run`, for what a failover must not forget: raise `NotConfirmed` when it is written but too few replicas

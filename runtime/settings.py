@@ -49,10 +49,12 @@ class SettingsInvalid(Exception):
 class Environment(BaseSettings):
     """One field for each variable of the contract; `.env.example` names them all, and a test compares the two."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", case_sensitive=False, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", case_sensitive=False, env_ignore_empty=True, hide_input_in_errors=True
+    )
 
-    redis_url: str = ""
-    celery_broker_url: str = ""
+    redis_url: SecretStr = SecretStr("")
+    celery_broker_url: SecretStr = SecretStr("")
     meta_app_secrets: SecretStr = SecretStr("")
     meta_verify_token: SecretStr = SecretStr("")
     meta_app_id: str = ""
@@ -98,7 +100,7 @@ class Environment(BaseSettings):
         return tuple(s for s in (part.strip() for part in self.meta_app_secrets.get_secret_value().split(",")) if s)
 
     @property
-    def broker_url(self) -> str:
+    def broker_url(self) -> SecretStr:
         return self.celery_broker_url or self.redis_url
 
 

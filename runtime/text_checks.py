@@ -13,11 +13,8 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from runtime.environment_checks import plain
 from runtime.findings import Finding, Level
-from runtime.sentinel_url import parse_sentinel_url
 from runtime.settings import Settings
-from runtime.url_checks import REDIS_SCHEMES, store_address_fault
 
 ROOT = Path(__file__).resolve().parent.parent
 _UNFORESEEN = 70
@@ -46,7 +43,6 @@ def text_findings(settings: Settings, root: Path = ROOT) -> list[Finding]:
         read_entries(root / "knowledge")
     except KnowledgeInvalid as exc:
         found += _errors("knowledge", exc.faults, root)
-    found += _store_findings(settings)
     for name in ("transcriber", "captioner"):
         if (path := getattr(config.media, name)) and not _is_there(path.partition(":")[0]):
             what = f"[media] {name} names {path}, and there is no such module"
@@ -81,33 +77,6 @@ def text_findings_apart(
         ending = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return [Finding("texts", Level.ERROR, f"the check of prompts and knowledge ended with {ending}")]
     return [Finding(name, Level(level), what, fix) for name, level, what, fix in json.loads(told)]
-
-
-def _store_findings(settings: Settings) -> list[Finding]:
-    """Options in the address that redis-py takes for its own and would fail over at each connection."""
-    from redis.asyncio import ConnectionPool  # noqa: PLC0415 - as the module says
-    from redis.exceptions import RedisError  # noqa: PLC0415
-
-    url = plain(settings.env.redis_url)
-    if store_address_fault(url, REDIS_SCHEMES) is not None or parse_sentinel_url(url) is not None:
-        return []
-    try:
-        pool = ConnectionPool.from_url(url)
-        pool.connection_class(**pool.connection_kwargs)  # made, not opened
-    except TypeError:
-        what = "REDIS_URL has an option behind its ? that redis-py does not know"
-    except (ValueError, RedisError):
-        what = "REDIS_URL has an option behind its ? with a value that redis-py does not take"
-    else:
-        named = {name: str(pool.connection_kwargs.get(name) or "") for name in _FILES}
-        missing = [name for name, path in named.items() if path and not Path(path).exists()]
-        if not missing:
-            return []
-        what = f"REDIS_URL names a file in {missing[0]} that is not there"
-    return [Finding("env.REDIS_URL", Level.ERROR, what, "see the options of redis.asyncio.Redis.from_url")]
-
-
-_FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
 
 
 def _errors(check: str, faults: Iterable[str], root: Path) -> list[Finding]:

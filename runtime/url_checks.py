@@ -1,15 +1,14 @@
 """Whether an address in the environment can be one, judged by its text alone."""
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from runtime.sentinel_url import parse_sentinel_url
+from runtime.redis_url import FORMS, is_redis_url, read_redis_url
+from runtime.sentinel_url import RedisUrlInvalid
 
-REDIS_SCHEMES = ("redis", "rediss", "unix", "sentinel", "redis+sentinel", "rediss+sentinel")
-BROKER_SCHEMES = (*REDIS_SCHEMES, "redis+socket", "amqp", "amqps", "pyamqp")
+OTHER_BROKERS = ("amqp", "amqps", "pyamqp")
 _MOST_PORT = 65_535
 _ESCAPES = "in a user name or password write / as %2F, # as %23, ? as %3F, @ as %40"
 # https://docs.sentry.io/concepts/key-terms/dsn-explainer/
@@ -45,28 +44,24 @@ def web_address_fault(url: str, example: str, *, is_base: bool = True) -> Fault 
     return None
 
 
-def store_address_fault(url: str, schemes: Collection[str]) -> Fault | None:
-    """What is wrong with the address of Redis or of Celery's broker."""
+def store_address_fault(url: str, *, is_broker: bool = False) -> Fault | None:
+    """What is wrong with the address of Redis or of Celery's broker, which may be no Redis."""
     fix = "write it like redis://host:6379/0"
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, _ = url.partition("://")
     if not separator:
         return Fault("has no scheme", fix)
-    if scheme.lower() not in schemes:
-        return Fault("has a scheme that is none of " + ", ".join(schemes), fix)
-    if scheme.lower() in ("unix", "redis+socket"):
-        path = rest.partition("?")[0].rpartition("@")[2]
-        return None if path.startswith("/") else Fault("names no path of a socket", "write unix:///run/redis.sock?db=0")
-    if "sentinel" in scheme.lower():
-        return _sentinel_fault(url)
+    if is_redis_url(url) or not is_broker:
+        try:
+            read_redis_url(url)
+        except RedisUrlInvalid as exc:
+            return Fault(f"cannot be used: {exc}", "")
+        return None
+    if scheme.lower() not in OTHER_BROKERS:
+        return Fault(f"must begin with {FORMS}, or with one of {', '.join(OTHER_BROKERS)}", fix)
     parts = _split(url)
-    if parts is None or (rest.partition("?")[0].count("@") and not parts.hostname):
+    if parts is None:
         return Fault("cannot be taken apart into host and port", _ESCAPES)
-    if not parts.hostname:
-        return Fault("names no host", fix)
-    database = parts.path.strip("/")
-    if scheme.lower() in ("redis", "rediss") and database and not database.isdecimal():
-        return Fault("ends in a database that is no number", f"{fix}; {_ESCAPES}")
-    return None
+    return None if parts.hostname else Fault("names no host", fix)
 
 
 def dsn_fault(dsn: str) -> Fault | None:
@@ -108,17 +103,6 @@ def password_of(url: str) -> str:
     """The password in an address, decoded; "" without one. Read to the last @, since people forget to escape."""
     login = url.partition("://")[2].rpartition("@")[0]
     return unquote(login.partition(":")[2])
-
-
-def _sentinel_fault(url: str) -> Fault | None:
-    fix = "write it like sentinel://host:26379,host:26379/mymaster/0"
-    try:
-        address = parse_sentinel_url(url)
-    except ValueError:
-        return Fault("cannot be taken apart into hosts, ports and a name", f"{fix}; {_ESCAPES}")
-    if address is None or not address.nodes or not all(host and is_port(port) for host, port in address.nodes):
-        return Fault("names no sentinel, or one with a port out of range", fix)
-    return None
 
 
 def _split(url: str) -> SplitResult | None:

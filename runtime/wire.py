@@ -130,6 +130,7 @@ class _Line(asyncio.Protocol):
 
     async def aclose(self) -> None:
         await self._connection.disconnect(nowait=True)
+        self._transport.abort()  # over TLS a farewell would be waited for, and the loop may end before it comes
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)

@@ -203,23 +203,6 @@ def test_a_check_that_dies_is_a_finding_and_no_start(how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("redis://h:1/0?socket_timeout=soon", "with a value that redis-py does not take"),
-        ("redis://h:1/0?sokcet_timeout=3", "that redis-py does not know"),
-        ("rediss://h:1/0?ssl_cert_reqs=sometimes", "with a value that redis-py does not take"),
-        ("rediss://h:1/0?ssl_ca_certs=/nowhere/ca.pem", "names a file in ssl_ca_certs that is not there"),
-    ],
-)
-def test_options_of_redis_are_tried_before_anything_connects(url: str, said: str) -> None:
-    asked = settings().model_copy(update={"env": Environment.model_validate({"redis_url": url})})
-
-    (finding,) = text_findings(asked)
-
-    assert said in finding.what
-
-
-@pytest.mark.parametrize(
     "url",
     [
         "redis://:pw@h:1/0?socket_timeout=3",

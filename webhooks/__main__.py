@@ -12,6 +12,7 @@ from runtime.logging import configure_logging, get_logger
 from runtime.open_files import raise_open_files
 from runtime.sentry import init_sentry
 from runtime.start import start_process
+from runtime.store_start import refuse_unfit_store
 from webhooks.app import open_app
 from webhooks.connections import Connections, most_connections
 from webhooks.heads import StrangersOnce, bounded_by
@@ -20,10 +21,11 @@ log = get_logger(__name__)
 
 
 def main() -> int:
-    """0 after an orderly stop, 1 when the server could not start; 2 for a wrong configuration."""
+    """0 after an orderly stop, 1 when the server could not start; 2 for a wrong configuration or an unfit Redis."""
     settings = start_process("web")
     configure_logging("web", settings)
     init_sentry("web", settings)
+    refuse_unfit_store(settings)
     connections = Connections(most_connections(raise_open_files()))
     config = uvicorn.Config(
         open_app(settings, connections),

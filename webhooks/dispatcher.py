@@ -28,6 +28,7 @@ from runtime.scripts import Scripts
 from runtime.sentry import init_sentry
 from runtime.settings import Settings
 from runtime.start import say_warnings, start_process
+from runtime.store_start import refuse_unfit_store
 from webhooks.watchdog import watch_workers
 
 BATCH = 100
@@ -179,6 +180,7 @@ def main() -> int:
     configure_logging("dispatcher", settings)
     init_sentry("dispatcher", settings)
     say_warnings(settings)
+    refuse_unfit_store(settings)
     asyncio.run(_main(settings))
     return 0
 

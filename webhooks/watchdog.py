@@ -19,10 +19,13 @@ from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+from runtime.store_checks import check_store
 from runtime.system_incidents import SystemIncidents
 from webhooks.check_in import CheckIn
 from webhooks.deafness import Hearing
 from webhooks.direct_alerts import DirectAlerts
+from webhooks.store_requirements import EVERY_RULE as STORE_RULES
+from webhooks.store_requirements import StoreRequirements
 from webhooks.store_watch import StoreWatch
 
 log = get_logger(__name__)
@@ -36,7 +39,7 @@ TELL_AGAIN_SECONDS = 30.0
 UNCONFIGURED_SECONDS = 3600.0
 
 NO_WORKER, NO_DISPATCHER, OVERDUE = "no_worker", "no_dispatcher", "overdue"
-_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE, DEAF, UNREADABLE)
+_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE, DEAF, UNREADABLE, *STORE_RULES)
 
 Judgement = Mapping[str, Mapping[str, Any] | None]
 """What is known about each rule: None when it is well, else the facts of what is broken; absent: too early to say."""
@@ -132,13 +135,16 @@ class Watchdog:
 class ReceiverWatch:
     """Redis first, since without it nothing is known of the dispatcher."""
 
-    def __init__(self, store: StoreWatch, watchdog: Watchdog) -> None:
+    def __init__(self, store: StoreWatch, watchdog: Watchdog, requirements: StoreRequirements | None = None) -> None:
         self._store = store
         self._watchdog = watchdog
+        self._requirements = requirements
 
     async def look(self) -> None:
         if await self._store.look():
             await self._watchdog.look()
+            if self._requirements is not None:
+                await self._requirements.look()
         else:
             self._watchdog.lose_sight()
 
@@ -164,7 +170,8 @@ async def watch_receiver(settings: Settings, hearing: Hearing) -> None:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
         watchdog = _watchdog(partial(judge_receiver, hearing), scripts, settings, alerts)
         store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
-        await _for_ever(ReceiverWatch(store, watchdog).look, count_in(scripts))
+        requirements = StoreRequirements(lambda: check_store(settings), SystemIncidents(scripts, AlertOutbox(scripts)))
+        await _for_ever(ReceiverWatch(store, watchdog, requirements).look, count_in(scripts))
 
 
 async def _for_ever(look: Callable[[], Awaitable[None]], count: Count) -> None:

@@ -29,7 +29,7 @@ def main() -> None:
     start_process("worker")
     raise_open_files()  # a turn has up to a handful of connections, and hundreds of turns run at once
     # Not `app.worker_main`: it swallows the exit code.
-    code = run_command(worker, [*_options(), *sys.argv[1:]])
+    code = run_command(worker, [*_options(), *sys.argv[1:]], anew=STARTED_ANEW in os.environ)
     if code not in RESTARTED_CODES or start_failed():
         sys.exit(code)
     log.error("worker_starts_anew", seconds=RESTART_SECONDS)

@@ -101,8 +101,8 @@ def test_secrets_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_broker_is_redis_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_settings().env.broker_url == "redis://127.0.0.1:1/0"
+    assert load_settings().env.broker_url.get_secret_value() == "redis://127.0.0.1:1/0"
 
     monkeypatch.setenv("CELERY_BROKER_URL", "amqp://127.0.0.1:2//")
 
-    assert load_settings().env.broker_url == "amqp://127.0.0.1:2//"
+    assert load_settings().env.broker_url.get_secret_value() == "amqp://127.0.0.1:2//"

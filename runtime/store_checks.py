@@ -23,7 +23,11 @@ LEAST_FREE_CONNECTIONS = 5
 TIMEOUT_SECONDS = 3.0
 _MORE_CONNECTIONS = "raise maxclients or take a larger plan; what each process takes: docs/redis.md"
 
-_OUR_COMMANDS = ("BLPOP", "DEL", "GET", "HGET", "SET", "XRANGE", "XREVRANGE")  # those that no script runs for us
+_OUR_COMMANDS = (  # those that no script runs for us; a test holds them against the code
+    *("BLPOP", "DEL", "EXISTS", "EXPIRE", "GET", "HGET", "HGETALL", "HMGET", "HSET", "HSETNX", "INCRBY", "INCRBYFLOAT"),
+    *("LLEN", "LRANGE", "LREM", "LTRIM", "PEXPIRE", "RPUSH", "SET", "TIME", "XADD", "XDEL", "XINFO STREAM", "XRANGE"),
+    *("XREVRANGE", "ZADD", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREM", "ZREMRANGEBYRANK", "ZSCORE"),
+)
 _CELERYS_COMMANDS = (
     *("BRPOP", "DEL", "EXPIRE", "HDEL", "HGET", "HSET", "LLEN", "LPUSH", "MULTI", "PUBLISH", "RPUSH", "SADD", "SET"),
     *("SMEMBERS", "SREM", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH", "ZADD", "ZREM", "ZREVRANGEBYSCORE"),
@@ -36,7 +40,9 @@ async def check_store(settings: Settings) -> list[Finding]:
     Raises `StoreUnavailable` when the store is away or answers too late.
     """
     env = settings.env
-    found = await _check(env.redis_url.get_secret_value(), "redis", _store_commands(env.broker_url == env.redis_url))
+    found = await _check(
+        env.redis_url.get_secret_value(), "redis", store_commands(is_broker=env.broker_url == env.redis_url)
+    )
     broker = env.broker_url.get_secret_value()
     if env.broker_url != env.redis_url and is_redis_url(broker):
         found += [f for f in await _check(broker, "broker", _CELERYS_COMMANDS) if f.check not in _NOT_FOR_A_BROKER]
@@ -46,7 +52,8 @@ async def check_store(settings: Settings) -> list[Finding]:
 _NOT_FOR_A_BROKER = ("broker.persistence",)  # a poke is disposable
 
 
-def _store_commands(is_broker: bool) -> tuple[str, ...]:
+def store_commands(*, is_broker: bool) -> tuple[str, ...]:
+    """Every command that is sent to the store, by scripts of ours, by us and, where it is the broker too, by Celery."""
     scripts = "\n".join(sources())
     of_scripts = re.findall(r"redis\.call\('([A-Z]+)'", scripts)
     return tuple(sorted({*of_scripts, *_OUR_COMMANDS, *(_CELERYS_COMMANDS if is_broker else ())}))
@@ -88,7 +95,8 @@ def _refused(exc: BaseException, name: str) -> Finding | None:
     causes = list(_causes(exc))
     if any(isinstance(cause, AuthenticationError) or str(cause).startswith("NOAUTH") for cause in causes):
         return Finding(f"{name}.login", Level.ERROR, "the server refuses the user or password of the address")
-    if tls := next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None):
+    hung_up = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)  # a server that is just stopping
+    if tls := next((one for one in causes if isinstance(one, ssl.SSLError) and not isinstance(one, hung_up)), None):
         what = f"no TLS with the server ({tls.reason or type(tls).__name__})"
         fix = "name its authority with ssl_ca_certs, or look whether that port speaks TLS"
         return Finding(f"{name}.tls", Level.ERROR, what, fix)

@@ -146,8 +146,6 @@ class AnswersBy(Door):
     def __init__(self, answers: Mapping[str, Answer], *, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(tls=tls)
         self._answers = answers
-        self.heard: set[str] = set()
-        """The first words of all commands."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         parser = hiredis.Reader(encoding="utf-8", errors="surrogateescape")
@@ -159,7 +157,6 @@ class AnswersBy(Door):
 
     def _answer(self, words: list[str]) -> Any:
         name = words[0].upper()
-        self.heard.add(name)
         if name in self._answers:
             return self._answers[name](words)
         if name == "HELLO":

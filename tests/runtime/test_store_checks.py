@@ -1,6 +1,7 @@
 """What is asked of Redis: by what servers say of themselves, and by real ones that are not as they should be."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from runtime.embedded import EmbeddedValkey
 from runtime.findings import Level
 from runtime.redis import StoreUnavailable
 from runtime.settings import Config, Environment, Settings
-from runtime.store_checks import check_store, judge
+from runtime.store_checks import check_store, judge, store_commands
 from tests.redis_doors import AnswersBy, Authority, DoorTo
 from worker.commands import STARTED_ANEW
 
@@ -219,6 +220,17 @@ async def test_a_broker_of_its_own_is_looked_at_as_well(server: EmbeddedValkey, 
     assert amqp == {}
 
 
+def test_no_command_is_sent_whose_right_is_not_checked() -> None:
+    sent = {
+        word
+        for folder in ("runtime", "webhooks", "worker")
+        for path in (ROOT / folder).rglob("*.py")
+        for word in re.findall(r'command\(\s*"([A-Z]+)"', path.read_text(encoding="utf-8"))
+    }
+
+    assert sent - {command.split()[0] for command in store_commands(is_broker=True)} == set()
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -257,21 +269,28 @@ def test_no_process_starts_on_a_redis_it_cannot_serve_with(command: list[str], t
     )
 
 
-def test_a_worker_that_starts_anew_after_an_outage_waits_for_a_fit_redis(tmp_path: Path) -> None:
+@pytest.mark.timeout(120)
+def test_a_worker_that_starts_anew_waits_for_a_primary_that_is_a_replica_meanwhile(
+    server: EmbeddedValkey, admin: "redis.Redis", tmp_path: Path
+) -> None:
     (tmp_path / "nightshift.toml").write_text("")
+    log = tmp_path / "log"
     environment = {
         "PATH": os.environ["PATH"],
-        STARTED_ANEW: "1",
         "NIGHTSHIFT_CONFIG": str(tmp_path / "nightshift.toml"),
+        "REDIS_URL": server.url,
+        "LLM_API_URL": "http://127.0.0.1:9/v1",
+        STARTED_ANEW: "1",
     }
-    with AnswersBy(old_redis()) as old, (tmp_path / "log").open("wb") as log:
-        environment["REDIS_URL"] = f"redis://127.0.0.1:{old.port}/0"
-        worker = start_child([sys.executable, "-m", "worker"], cwd=ROOT, env=environment, output=log)
-        try:
-            while "SUBSCRIBE" not in old.heard and worker.poll() is None:  # Celery has gone on to its queues
-                time.sleep(0.02)
-        finally:
-            worker.kill()
-            worker.wait()
-
-    assert "SUBSCRIBE" in old.heard, (tmp_path / "log").read_text()
+    admin.replicaof("127.0.0.1", "1")
+    with log.open("wb") as output:
+        worker = start_child([sys.executable, "-m", "worker"], cwd=ROOT, env=environment, output=output)
+    try:
+        for word in ("worker_starts_anew", "worker_ready"):
+            while worker.poll() is None and word not in log.read_text():
+                time.sleep(0.05)
+            admin.replicaof("NO", "ONE")
+        assert worker.poll() is None, log.read_text()
+    finally:
+        worker.kill()
+        worker.wait()

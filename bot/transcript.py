@@ -48,6 +48,12 @@ class Transcript:
             self._tool_steps.append({"role": "tool", "tool_call_id": call.id, "content": result})
             self._found.append(told(f"{call.name} {call.arguments}", result))
 
+    def add_found(self, what: str, result: str) -> None:
+        """A look-up that no step of the model has asked for."""
+        self.flatten()
+        self._found.append(told(what, result))
+        self._told = len(self._found)
+
     def flatten(self) -> None:
         """From here on, tool steps so far are told as text; later ones are kept verbatim again."""
         self._tool_steps = []

@@ -25,6 +25,7 @@ from worker.asking import deadlines_of, is_plain, kick_of, make_request
 from worker.attempts import AttemptRecord, usage_of_failure
 from worker.climb import Budget, Climb, Thought
 from worker.lessons import learn_from_answer, learn_from_failure
+from worker.looking_up import look_up
 from worker.prompt_files import PromptSet
 from worker.purse import Prices, Purse
 from worker.spans import invoke_agent
@@ -127,9 +128,24 @@ class Agent:
             climb.transcript.trim()
         elif rung.flatten or ask.flatten or ask.bare or ask.repair is Repair.FLATTEN:
             climb.transcript.flatten()
+        takes_tools = self._llm.takes_tools(rung.model)
+        if not takes_tools:
+            climb.transcript.flatten()
+            await look_up(climb, self._tools)
         while True:
             final = self._prepare(climb, ask)
-            request = make_request(climb, rung, ask, final, model=self._model, prompts=self._prompts, tools=self._tools)
+            request = self._llm.fit(
+                make_request(
+                    climb,
+                    rung,
+                    ask,
+                    final,
+                    model=self._model,
+                    prompts=self._prompts,
+                    tools=self._tools,
+                    takes_tools=takes_tools,
+                )
+            )
             try:
                 completion = await self._llm.complete(request, self._deadlines(climb, ask, final))
             except ModelCallFailed as failure:
@@ -188,11 +204,9 @@ class Agent:
     def _failed(
         self, climb: Climb, ask: Ask, request: ModelRequest, failure: ModelCallFailed, final: FinalStep | None
     ) -> Attempt:
-        repair = repair_for(
+        repair = Repair(failure.repair) or repair_for(
             failure.fault,
             failure.detail,
-            thinking=request.thinking,
-            has_tool_choice=request.tool_choice is not None,
             has_tool_steps=climb.transcript.has_tool_steps,
             is_plain=is_plain(request),
         )

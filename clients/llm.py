@@ -20,6 +20,7 @@ from clients.http import NEVER_LEFT
 from clients.llm_deadlines import CallTimer, Deadlines
 from clients.llm_errors import retry_after_seconds, sort_failure
 from clients.llm_known_models import KnownModels
+from clients.llm_refused import Refusal, read_refusal
 from clients.llm_requests import ModelRequest, encode
 from clients.sse import EventReader
 from runtime.clock import now_ms
@@ -28,7 +29,6 @@ __all__ = ["Deadlines", "LLMClient", "ModelRequest"]
 
 MAX_BODY_BYTES: Final = 2 * 1024 * 1024  # an answer in one piece
 MAX_STREAM_BYTES: Final = 16 * 1024 * 1024  # a streamed token costs up to half a kilobyte
-MAX_ERROR_BYTES: Final = 64 * 1024
 # Errors after the start that mean: the answer was longer than `max_tokens`.
 TOO_LONG_WORDS: Final = ("max_tokens_exceeded", "token_limit_exceeded")
 
@@ -109,7 +109,7 @@ class LLMClient:
             call.begin_again()
         return call.conclude()
 
-    async def _exchange(self, body: dict[str, Any], call: "_Call") -> "_Refusal | None":
+    async def _exchange(self, body: dict[str, Any], call: "_Call") -> Refusal | None:
         self._address = self._address or httpx.URL(self._url)
         request = httpx.Request("POST", self._address, content=encode(body), headers=self._headers)
         response = await self._http.send(request, stream=True)
@@ -118,42 +118,17 @@ class LLMClient:
             if response.is_success:
                 await call.read(response)
                 return None
-            return await _read_refusal(response)
+            return await read_refusal(response)
         finally:
             await response.aclose()
 
-    def _fail(self, call: "_Call", request: ModelRequest, sent: dict[str, Any], refusal: "_Refusal") -> NoReturn:
+    def _fail(self, call: "_Call", request: ModelRequest, sent: dict[str, Any], refusal: Refusal) -> NoReturn:
         fault, status, detail = sort_failure(refusal.status, refusal.body)
         wish = retry_after_seconds(refusal.retry_after, refusal.body, now_ms=self._clock())
         repair = self._known.learn(request, refusal.status, refusal.body, sent)
         if repair and fault is CallFault.OVERLOADED:
             fault = CallFault.BAD_REQUEST  # said with a 500, and yet it is the request
         raise call.failure(fault, status=status, retry_after=wish, detail=detail, repair=repair)
-
-
-class _Refusal:
-    """A response that is not a 2xx: its status, its body as far as it is JSON, and its Retry-After.
-
-    `status` is None for an error that came inside a 200 before any answer.
-    """
-
-    def __init__(self, status: int | None, body: Any, retry_after: str | None = None) -> None:
-        self.status = status
-        self.body = body
-        self.retry_after = retry_after
-
-
-async def _read_refusal(response: httpx.Response) -> _Refusal:
-    data = bytearray()
-    async for chunk in response.aiter_bytes():
-        data += chunk
-        if len(data) > MAX_ERROR_BYTES:
-            break
-    try:
-        body = parse_json(bytes(data))
-    except ValueError:
-        body = None  # a proxy's HTML page, or nothing: the status is all there is
-    return _Refusal(response.status_code, body, response.headers.get("retry-after"))
 
 
 class _Call:
@@ -175,10 +150,10 @@ class _Call:
     def is_finished(self) -> bool:
         return self._fault is None and (self._done or self.draft.finish_reason is not None)
 
-    def refusal_inside(self) -> "_Refusal | None":
+    def refusal_inside(self) -> Refusal | None:
         """Some servers refuse with a 200 and an error in its body, or in its first event."""
         draft = self.draft
-        return None if draft.error is None or draft.has_choices else _Refusal(None, draft.error)
+        return None if draft.error is None or draft.has_choices else Refusal(None, draft.error)
 
     def begin_again(self) -> None:
         """Nothing of the refused exchange counts but its time."""

@@ -11,11 +11,12 @@ from clients.llm_manners import Manners
 from clients.llm_refusals import lesson_of
 from clients.llm_requests import OPTIONAL_FIELDS, ROUTER_FIELDS, ModelRequest
 
+LOW_BALANCE = "low_balance"  # what is learned from a 402: shorter answers, as long as the money lasts
 _UNKNOWN = Manners()
 
 
 class KnownModels:
-    """`on_learned` hears, once each, the model and what was learned: a repair, or `without <field>`."""
+    """`on_learned` hears, once each, the model and what was learned: a repair, `LOW_BALANCE` or `without <field>`."""
 
     def __init__(self, *, url: str, clock: Callable[[], int], on_learned: Callable[[str, str], None]) -> None:
         self._knows_router_fields = (urlsplit(url).hostname or "").endswith("openrouter.ai")
@@ -58,7 +59,7 @@ class KnownModels:
         if lesson is None:
             return Repair.NONE
         self._manners[model] = lesson.manners
-        self._tell(model, lesson.repair.value)
+        self._tell(model, LOW_BALANCE if status == 402 else lesson.repair.value)
         return lesson.repair
 
     def _tell(self, model: str, what: str) -> None:

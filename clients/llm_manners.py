@@ -14,7 +14,7 @@ LEAST_ANSWER_TOKENS: Final = 256  # fewer hold no reply to a customer
 THOUGHTS: Final = ("reasoning", "reasoning_content", "reasoning_details")
 MOST_TOKENS_PER_BYTE: Final = 0.5
 AFFORDABLE_FOR_MS: Final = 600_000  # a balance is no property of a server: after ten minutes it is asked anew
-_LIMIT_NAMES: Final = ("max_tokens", "max_completion_tokens", "")
+LIMIT_NAMES: Final = ("max_tokens", "max_completion_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,12 @@ class Manners:
             body["messages"] = self._messages(body["messages"])
         return body
 
-    def next_limit_name(self) -> "Manners | None":
-        """For a server that does not know the present one; None when there is no other."""
-        at = _LIMIT_NAMES.index(self.limit_name)
-        return replace(self, limit_name=_LIMIT_NAMES[at + 1]) if at + 1 < len(_LIMIT_NAMES) else None
+    def after_limit_name(self, refused: str) -> "Manners | None":
+        """For a server that does not know the name `refused`; None when it was sent none."""
+        if not refused:
+            return None
+        further = LIMIT_NAMES[LIMIT_NAMES.index(refused) + 1 :]
+        return replace(self, limit_name=next(iter(further), "")) if self.limit_name == refused else self
 
     def with_room(self, room: Room, request: ModelRequest, *, now_ms: int) -> "Manners | None":
         """After this request was refused for what its answer may have; None when a shorter one would be no reply."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from bot.repairs import Repair
 from clients.llm_errors import error_object, places_in, refused_fields, words_of
-from clients.llm_manners import THOUGHTS, Manners
+from clients.llm_manners import LIMIT_NAMES, THOUGHTS, Manners
 from clients.llm_requests import ModelRequest
 from clients.llm_rooms import Room, room_in
 
@@ -112,19 +112,21 @@ def lesson_of(
     text = words_of(body)
     if status in _ONLY_ROOM:
         return _room_lesson(text, request, known, now_ms)
-    if _refuses_limit_name(body, text, known):
-        renamed = known.next_limit_name()
+    name = next((name for name in LIMIT_NAMES if name in sent), "")
+    if _refuses_limit_name(body, text, name):
+        # Another call may have learned it while this one was on its way: asked again it goes out right.
+        renamed = known.after_limit_name(name)
         return Lesson(Repair.LIMIT_NAME, renamed) if renamed else None
     repair = _told(body, text, sent)
     return Lesson(repair, _learned(known, repair)) if repair else _room_lesson(text, request, known, now_ms)
 
 
-def _refuses_limit_name(body: Any, text: str, known: Manners) -> bool:
+def _refuses_limit_name(body: Any, text: str, name: str) -> bool:
     """By its words: `param` names the limit also where only its value is wrong."""
-    if known.limit_name == "max_tokens" and re.search(r"use [`'\"]?max_completion_tokens", text, re.IGNORECASE):
+    if name == "max_tokens" and re.search(r"use [`'\"]?max_completion_tokens", text, re.IGNORECASE):
         return True
     unnamed = {**error_object(body), "param": None}
-    return bool(refused_fields(unnamed, frozenset({known.limit_name}))) and room_in(text) is None
+    return bool(refused_fields(unnamed, frozenset({name}) - {""})) and room_in(text) is None
 
 
 def _told(body: Any, text: str, sent: Mapping[str, Any]) -> Repair:

@@ -3,19 +3,17 @@ why there are none. It never raises for what a model does."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.agent_step import FinalStep, prepare_agent_step
 from bot.conversation import Conversation
-from bot.elements import keep_grounded
 from bot.hints import LOOK_UP_NOW
 from bot.ladder import Ask, Attempt, GiveUp, Rung, keeps_time_back, next_move
 from bot.model_output import CallFault, Completion, ModelCallFailed, ToolCall
-from bot.notebook import read_notebook, results_of, write_notebook
+from bot.notebook import read_notebook
 from bot.repairs import Repair, repair_for
-from bot.tags import TaggedReply
 from bot.transcript import Transcript, burst_text
-from bot.validation import Judgement, ReplyContext, judge
+from bot.validation import ReplyContext, judge
 from bot.verdict import Verdict
 from clients.llm import Deadlines, LLMClient, ModelRequest
 from runtime.logging import get_logger
@@ -29,6 +27,7 @@ from worker.looking_up import look_up
 from worker.prompt_files import PromptSet
 from worker.purse import Prices, Purse
 from worker.spans import invoke_agent
+from worker.spoken import Spoken, notebook_of, thought_of
 from worker.tools import ToolBox, ToolResult
 
 __all__ = ["Agent", "Budget", "Thought"]
@@ -37,13 +36,6 @@ log = get_logger(__name__)
 
 REPEATED_CALLS = 3  # the same call with the same arguments this often forces the last step
 UNKNOWN_TOOLS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Spoken:
-    judgement: Judgement
-    rung: Rung
-    partial: bool
 
 
 class Agent:
@@ -96,8 +88,8 @@ class Agent:
             if move.wait_seconds:
                 await asyncio.sleep(move.wait_seconds)
             result = await self._attempt(climb, move)
-            if isinstance(result, _Spoken):
-                return _spoken(climb, result, rescued=bool(attempts))
+            if isinstance(result, Spoken):
+                return thought_of(climb, result, rescued=bool(attempts))
             attempts.append(result)
             move = self._next(climb, attempts)
         return Thought(
@@ -105,7 +97,7 @@ class Agent:
             move.rule,
             False,
             tuple(climb.records),
-            notebook=_notebook(climb),
+            notebook=notebook_of(climb),
             reasonings=tuple(climb.reasonings),
         )
 
@@ -121,7 +113,7 @@ class Agent:
             salvageable=bool(climb.candidate),
         )
 
-    async def _attempt(self, climb: Climb, ask: Ask) -> _Spoken | Attempt:
+    async def _attempt(self, climb: Climb, ask: Ask) -> Spoken | Attempt:
         """One rung: steps with tools until the model speaks, fails, or has to."""
         rung = self._ladder[ask.rung]
         if ask.repair is Repair.TRIM:
@@ -154,7 +146,7 @@ class Agent:
                 climb.note(AttemptRecord.of_failure(request, failure, usage, rung.name, climb.step, self._prompts.hash))
                 log.warning("model_call_failed", fault=failure.fault, status=failure.status, rung=rung.name)
                 learn_from_failure(climb, failure, rung.name)
-                climb.on_found(_notebook(climb))
+                climb.on_found(notebook_of(climb))
                 if failure.fault is CallFault.DEADLINE and climb.step > 0 and final is None:
                     climb.forced = True  # the time for searching is up; that for the last step was kept back
                     continue
@@ -175,7 +167,7 @@ class Agent:
                 AttemptRecord.of_judgement(request, completion, judgement, rung.name, climb.step, self._prompts.hash)
             )
             if judgement.verdict is Verdict.SUCCESS:
-                return _Spoken(judgement, rung, partial=final is not None)
+                return Spoken(judgement, rung, partial=final is not None)
             log.warning(
                 "reply_unusable", verdict=judgement.verdict, rule=judgement.rule, rung=rung.name, step=climb.step
             )
@@ -188,7 +180,7 @@ class Agent:
                 tools=self._tool_names,
                 may_salvage=self._may_salvage,
             )
-            climb.on_found(_notebook(climb))
+            climb.on_found(notebook_of(climb))
             return Attempt(
                 ask.rung,
                 judgement.rule,
@@ -278,39 +270,8 @@ class Agent:
             climb.unknown_tools += call.name not in self._tool_names
         climb.forced = climb.forced or climb.unknown_tools >= UNKNOWN_TOOLS
         climb.step += 1
-        climb.on_found(_notebook(climb))
+        climb.on_found(notebook_of(climb))
 
     async def _run_tool(self, climb: Climb, call: ToolCall) -> ToolResult:
         with climb.span.tool(call.name if call.name in self._tool_names else "unknown"):
             return await self._tools.call(call)
-
-
-def _spoken(climb: Climb, spoken: _Spoken, *, rescued: bool) -> Thought:
-    return Thought(
-        _grounded(climb, spoken.judgement.reply),
-        spoken.judgement.rule,
-        spoken.partial,
-        tuple(climb.records),
-        rescued_by=spoken.rung.name if rescued else "",
-        salvaged=spoken.rung.salvage,
-        notebook=_notebook(climb) if spoken.partial else "",
-        reasonings=tuple(climb.reasonings),
-    )
-
-
-def _grounded(climb: Climb, reply: TaggedReply | None) -> TaggedReply | None:
-    """The reply with those links, pictures and files alone whose addresses the model did not make up.
-
-    What the bot has said before proves nothing: a customer may have dictated it, or a model made it up in plain words.
-    """
-    if reply is None or not reply.beside:
-        return reply
-    said = [line.text for line in climb.conversation.history if line.role == "business"]
-    beside = keep_grounded(reply.beside, [climb.system, *results_of(climb.transcript.found), *said])
-    if beside != reply.beside:
-        log.warning("addresses_not_known", conversation=climb.conversation.id)
-    return replace(reply, beside=beside)
-
-
-def _notebook(climb: Climb) -> str:
-    return write_notebook(climb.transcript.found, climb.draft, at_ms=climb.conversation.now_ms)

@@ -36,6 +36,7 @@ from worker.graphs import SEND_SECONDS, Graphs
 from worker.knowledge import load_knowledge
 from worker.media import MediaPorts, MediaReader, find_media_ports
 from worker.model_catalogue import look_at_models
+from worker.model_notes import ModelNotes
 from worker.private_replies import PrivateReplies
 from worker.prompt_files import PromptSet, load_prompts
 from worker.purse import Prices
@@ -145,7 +146,10 @@ async def build_house(settings: Settings, texts: Texts) -> House:
 
         telegram = TelegramAlerts(env)
         stack.push_async_callback(telegram.aclose)
-    llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    outbox = AlertOutbox(scripts)
+    notes = ModelNotes(outbox)
+    stack.callback(asyncio.create_task(notes.run()).cancel)
+    llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value(), on_learned=notes)
     prices = Prices()
     agents = {
         manner: Agent(
@@ -172,7 +176,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     stack.callback(looking.cancel)
     generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
     stack.callback(asyncio.create_task(generations.run()).cancel)
-    accounts, outbox, pacing = settings.config.accounts, AlertOutbox(scripts), Pacing(scripts)
+    accounts, pacing = settings.config.accounts, Pacing(scripts)
     graphs, ids, looks = Graphs(http, env), AccountIdStore(scripts), Looks(scripts)
     reading = Reading(
         settings=settings,

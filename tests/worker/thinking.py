@@ -63,6 +63,9 @@ class Bench:
         self.url = server.url
         self.model = model
 
+    def client(self, on_learned: Callable[[str, str], None] = lambda _model, _what: None) -> LLMClient:
+        return LLMClient(self.http, base_url=self.url, api_key="sk-invented-key", on_learned=on_learned)
+
     async def think(
         self,
         conversation: Conversation | None = None,
@@ -72,12 +75,13 @@ class Bench:
         spending: Spending | None = None,
         prices: Prices | None = None,
         on_found: Callable[[str], None] = lambda _: None,
+        llm: LLMClient | None = None,
         **settings: Any,
     ) -> Thought:
-        """One turn's thinking with `[model]` as given."""
+        """One turn's thinking with `[model]` as given; `llm` has learned what it has in earlier turns."""
         model = Model(**settings)
         agent = Agent(
-            LLMClient(self.http, base_url=self.url, api_key="sk-invented-key"),
+            llm or self.client(),
             model=model,
             ladder=ladder
             or default_ladder(

@@ -20,6 +20,7 @@ from bot.conversation import (
     in_order,
 )
 from bot.errors import NightshiftError
+from bot.limits import DAY_MS, read_limited, read_turn
 from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
 from runtime.hashing import key_of, text_hash
@@ -232,7 +233,7 @@ class Lease:
 
 def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
     """A view, as common.lua makes it, as values."""
-    _, now, flat, inbox, plan, history, parked, parked_ms = answer
+    _, now, flat, inbox, plan, history, parked, parked_ms, turns = answer
     fields = _pairs(flat)
     return Conversation(
         id=conversation_id,
@@ -253,7 +254,14 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         notebook=fields.get("notebook", ""),
         parked=str(parked),
         parked_ms=int(parked_ms),
+        turns=tuple(turn for record in turns if (turn := read_turn(record)) is not None),
+        spent_today=_spent_today(fields, int(now)),
+        limited=read_limited(fields.get("limited", "")),
     )
+
+
+def _spent_today(fields: Mapping[str, str], now_ms: int) -> float:
+    return float(fields.get("spent", 0)) if fields.get("spent_day") == str(now_ms // DAY_MS) else 0.0
 
 
 def _message(entry: str) -> OpenMessage:

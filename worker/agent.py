@@ -12,10 +12,11 @@ from bot.ladder import Ask, Attempt, GiveUp, Rung, keeps_time_back, next_move
 from bot.model_output import CallFault, Completion, ModelCallFailed, ToolCall
 from bot.notebook import read_notebook
 from bot.repairs import Repair, repair_for
-from bot.transcript import Transcript, burst_text
+from bot.transcript import Transcript
 from bot.validation import ReplyContext, judge
 from bot.verdict import Verdict
 from clients.llm import Deadlines, LLMClient, ModelRequest
+from runtime.config import CustomerLimits
 from runtime.logging import get_logger
 from runtime.settings import Model
 from runtime.spending import Spending
@@ -50,6 +51,7 @@ class Agent:
         clock: Callable[[], float],
         spending: Spending | None = None,
         prices: Prices | None = None,
+        limits: CustomerLimits | None = None,
     ) -> None:
         self._llm = llm
         self._model = model
@@ -58,7 +60,8 @@ class Agent:
         self._tools = tools
         self._tool_names = tuple(spec["function"]["name"] for spec in tools.specs)
         self._clock = clock
-        self._purse = Purse(model, prices=prices or Prices(), spending=spending)
+        self._limits = limits or CustomerLimits(cost_per_customer_day=0)
+        self._purse = Purse(model, prices=prices or Prices(), spending=spending, limits=self._limits)
         self._may_salvage = any(rung.salvage for rung in self._ladder)
 
     async def think(
@@ -74,7 +77,9 @@ class Agent:
         `on_found` is told the notebook each time something was found or begun: a cancelled turn returns nothing.
         """
         earlier = read_notebook(conversation.notebook, now_ms=conversation.now_ms)
-        transcript = Transcript(conversation.history, conversation.messages, found_earlier=earlier)
+        transcript = Transcript(
+            conversation.history, conversation.messages, found_earlier=earlier, most_chars=self._limits.burst_chars
+        )
         with invoke_agent(conversation_id=conversation.id, model=self._model.name) as span:
             thought = await self._think(Climb(conversation, transcript, system, budget, on_found, span))
             span.conclude(rule=thought.rule, partial=thought.partial, answered=thought.reply is not None)
@@ -244,7 +249,7 @@ class Agent:
         self, climb: Climb, rung: Rung, ask: Ask, final: FinalStep | None, request: ModelRequest
     ) -> ReplyContext:
         return ReplyContext(
-            customer_text=burst_text(climb.conversation.messages),
+            customer_text=climb.transcript.burst,
             system_prompt=str(request.messages[0]["content"]),
             kick=kick_of(rung, ask, self._prompts),
             last_step=final is not None or not rung.tools,

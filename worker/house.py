@@ -161,6 +161,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
             clock=clock.monotonic,
             spending=Spending(scripts),
             prices=prices,
+            limits=settings.config.limits,
         )
         for manner, prompts in texts.prompts.items()
     }

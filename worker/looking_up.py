@@ -4,7 +4,6 @@ import json
 
 from bot.addresses import beginning_of
 from bot.model_output import ToolCall
-from bot.transcript import burst_text
 from worker.climb import Climb
 from worker.tools import NOTHING_FOUND, SEARCH, ToolBox
 
@@ -16,7 +15,7 @@ async def look_up(climb: Climb, tools: ToolBox) -> None:
     if climb.looked_up or SEARCH not in tools.names:
         return
     climb.looked_up = True
-    query = beginning_of(burst_text(climb.conversation.messages), LONGEST_QUERY)
+    query = beginning_of(climb.transcript.burst, LONGEST_QUERY)
     call = ToolCall("call_0", SEARCH, json.dumps({"query": query}, ensure_ascii=False))
     with climb.span.tool(SEARCH):
         result = await tools.call(call)

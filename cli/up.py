@@ -1,5 +1,6 @@
 """`nightshift up`: every process of the Procfile on this machine, on an embedded Valkey unless REDIS_URL is set."""
 
+import errno
 import os
 import socket
 import sys
@@ -8,10 +9,12 @@ from pathlib import Path
 
 from honcho.environ import parse_procfile
 
-from cli.env_file import ENV_FILE, EXAMPLE_FILE, MADE_UP, merged_environment, read_example, write_first_env_file
+from cli.env_file import EXAMPLE_FILE, MADE_UP, merged_environment, read_example, write_first_env_file
 from cli.supervisor import Supervisor
 from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed
-from runtime.settings import Settings, load_settings
+from runtime.env_file import ENV_FILE
+from runtime.settings import Settings
+from runtime.start import checked_settings, warnings_of
 
 PROCFILE = Path("Procfile")
 VALKEY_DIRECTORY = Path("var/valkey")
@@ -25,7 +28,7 @@ def run() -> int:
         return 2
     first_run = EXAMPLE_FILE.exists() and write_first_env_file(EXAMPLE_FILE, ENV_FILE)
     os.environ.update(merged_environment(ENV_FILE, os.environ))
-    settings = load_settings(redis_required=False)
+    settings = checked_settings(redis_required=False)
     if faults := _port_faults(settings):
         print("\n".join(faults), file=sys.stderr)
         return 1
@@ -49,7 +52,8 @@ def run() -> int:
             env["REDIS_URL"] = valkey.url
         flower_password = _flower_password(settings, env)
         print(_banner(settings, valkey, flower_password))
-        print(_still_missing(settings, first_run=first_run), flush=True)
+        print(_still_missing(settings, first_run=first_run))
+        print(*_worth_a_look(settings), sep="\n", flush=True)
         commands = parse_procfile(PROCFILE.read_text(encoding="utf-8")).processes
         return supervisor.run(commands, env=env, watch=lambda: _valkey_trouble(valkey))
 
@@ -61,18 +65,22 @@ def _valkey_trouble(valkey: EmbeddedValkey | None) -> str | None:
 
 
 def _port_faults(settings: Settings) -> list[str]:
-    ports = {"PORT": ("0.0.0.0", settings.env.port), "FLOWER_PORT": ("127.0.0.1", settings.env.flower_port)}  # noqa: S104
-    if settings.env.port == settings.env.flower_port:
-        return [f"PORT and FLOWER_PORT are both {settings.env.port}; they must differ"]
+    ports = {"PORT": (settings.env.host, settings.env.port), "FLOWER_PORT": ("127.0.0.1", settings.env.flower_port)}
     return [fault for variable, (host, port) in ports.items() if (fault := _port_fault(variable, host, port))]
 
 
 def _port_fault(variable: str, host: str, port: int) -> str | None:
-    with socket.socket() as probe:
+    try:
+        [family, _, _, _, (address, _, *scope)], *_ = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return f"HOST: {host} is no address to listen on; 127.0.0.1 is this machine alone, 0.0.0.0 every address"
+    with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
+            probe.bind((address, port, *scope))
         except (OSError, OverflowError) as exc:
+            if isinstance(exc, OSError) and exc.errno == errno.EADDRNOTAVAIL:
+                return f"HOST: {host} is no address of this machine"
             reason = exc.strerror if isinstance(exc, OSError) else exc
             return f"{variable}: port {port} cannot be used ({reason}); stop what uses it, or set another {variable}"
     return None
@@ -94,13 +102,32 @@ def _banner(settings: Settings, valkey: EmbeddedValkey | None, flower_password: 
     return "\n".join(
         [
             "Nightshift",
-            f"  webhooks  http://127.0.0.1:{settings.env.port}/webhooks/meta",
+            f"  webhooks  http://{_shown(settings.env.host)}:{settings.env.port}/webhooks/meta",
             f"            tell Meta: {public}/webhooks/meta, and META_VERIFY_TOKEN as the verify token",
+            "            Meta wants HTTPS: put a TLS proxy in front (docs/proxy.md)",
+            f"  health    http://{_shown(settings.env.host)}:{settings.env.port}/health/system ({_asked_by(settings)})",
             f"  Flower    http://127.0.0.1:{settings.env.flower_port} ({flower_password})",
             f"  Redis     {store}",
             "  Ctrl-C stops it all",
         ]
     )
+
+
+def _worth_a_look(settings: Settings) -> list[str]:
+    """The warnings but for missing tokens, which have been named already."""
+    found = [finding for finding in warnings_of(settings.findings) if finding.check != "accounts.token"]
+    return ["Worth a look:", *(f"  {finding}" for finding in found)] if found else []
+
+
+def _shown(host: str) -> str:
+    """How to reach it from this machine."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _asked_by(settings: Settings) -> str:
+    return "bearer token: OPS_TOKEN" if settings.env.ops_token.get_secret_value() else "from this machine alone"
 
 
 def _still_missing(settings: Settings, *, first_run: bool) -> str:

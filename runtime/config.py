@@ -24,7 +24,6 @@ class Business(Section):
     disclosure: bool = True
     mark_seen: bool = True
     timezone: str = "UTC"
-    phone_regions: tuple[str, ...] = ("RU",)
 
     @field_validator("timezone")
     @classmethod

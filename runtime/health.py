@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.background import FAILED_EVENT
 from runtime.redis import store_error
 from runtime.schedule import REDO_SECONDS
 from runtime.scripts import Scripts
@@ -52,12 +53,13 @@ class SystemHealth:
 
     async def beat(self, process: str, instance: str) -> None:
         """Say that this process is alive; its name is what /health/system looks for."""
-        await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000)
+        self._scripts.clock.tells(int(await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000)))
 
     async def writable(self) -> bool:
+        """Would a POST be acknowledged? Raise `StoreUnavailable` when it would not."""
         try:
             async with asyncio.timeout(1):
-                await self._scripts.command("SET", "ns:probe", "1", "PX", 60_000)
+                await self._scripts.command_confirmed("SET", "ns:probe", "1", "PX", 60_000)
         except TimeoutError as exc:
             raise store_error(exc) from exc
         return True
@@ -68,6 +70,7 @@ class SystemHealth:
             now, alive, opened, oldest, more, since, offset, due, handed, alerts = await self._scripts.run(
                 "health", ALIVE_SECONDS * 1000, self._overdue_ms, offset, _PAGE
             )
+            self._scripts.clock.tells(int(now))
             overdue += more
             if int(since):
                 longest = min(longest or int(since), int(since))
@@ -114,7 +117,14 @@ class SystemHealth:
         return {
             **await model_metrics(self._scripts),
             "nightshift_messages_total": {(("outcome", name),): float(n) for name, n in outcomes.items()},
-            "nightshift_events_total": {(("kind", name),): float(n) for name, n in kinds.items()},
+            "nightshift_events_total": {
+                (("kind", name),): float(n) for name, n in kinds.items() if not name.startswith(FAILED_EVENT)
+            },
+            "nightshift_background_failures_total": {
+                (("job", name.removeprefix(FAILED_EVENT)),): float(n)
+                for name, n in kinds.items()
+                if name.startswith(FAILED_EVENT)
+            },
             "nightshift_reconciled_messages_total": {(): float(kinds.get("found_by_reconcile", 0))},
             "nightshift_open_messages": {(): float(view.open)},
             "nightshift_oldest_open_seconds": {(): view.oldest_open_seconds},

@@ -5,6 +5,7 @@ non-idempotent command twice; so nothing here is retried silently, and every wai
 """
 
 import asyncio
+import re
 from functools import cache
 from typing import Any, cast
 
@@ -28,7 +29,9 @@ from redis.exceptions import (
 )
 
 from bot.errors import NightshiftError, Transient
+from runtime.confirming import CONFIRM_SECONDS
 from runtime.sentinel_url import SentinelAddress, parse_sentinel_url
+from runtime.server_clock import ServerClock
 from runtime.wire import Wire
 
 
@@ -36,22 +39,39 @@ class StoreUnavailable(Transient):
     """Redis is away, frozen, read-only or full: nothing was stored."""
 
 
+class NotConfirmed(StoreUnavailable):
+    """It is written, but not on as many replicas as `[store] replicas` asks for: a failover may still forget it."""
+
+
 class StoreBroken(NightshiftError):
     """Redis answered that the request itself is wrong: a bug of ours."""
 
 
+# Answers of a server that is well and did not do it: it may later, or once its operator has mended something. What it
+# says of a wrong request (WRONGTYPE, NOSCRIPT that EVAL does not cure, EXECABORT, MOVED) is a bug of ours.
 _REFUSALS = (
-    "MISCONF",
-    "OOM",
-    "READONLY",
+    "BUSY",  # somebody's script runs, and runs on
+    "CLUSTERDOWN",
+    "DENIED",  # protected mode
     "LOADING",
     "MASTERDOWN",
-    "NOREPLICAS",
-    "CLUSTERDOWN",
+    "MISCONF",
     "NOAUTH",
-    "WRONGPASS",
+    "NOPERM",  # the user's rights
+    "NOREPLICAS",
+    "OOM",
+    "READONLY",
+    "TRYAGAIN",
     "UNBLOCKED",
+    "WRONGPASS",
 )
+# As the first word, or after a dash: before version 7 a script's error holds the command's.
+_REFUSAL = re.compile(rf"(?:^|\s-)({'|'.join(_REFUSALS)})(?=\s|$)")
+_REFUSED_PHRASES = {
+    "max number of clients": "MAXCLIENTS",
+    "Script killed by user": "KILLED",
+    "ACL failure in script": "NOPERM",
+}
 
 
 def store_error(exc: BaseException) -> NightshiftError:
@@ -61,19 +81,34 @@ def store_error(exc: BaseException) -> NightshiftError:
     ):
         return StoreUnavailable(type(exc).__name__)
     text = str(exc)
-    if isinstance(exc, ResponseError) and any(word in text for word in _REFUSALS):
-        return StoreUnavailable(text.split(" ", 1)[0][:20])
+    if isinstance(exc, ResponseError) and (refusal := _refusal(exc, text)):
+        return StoreUnavailable(refusal)
     return StoreBroken(f"{type(exc).__name__}: {text[:200]}")
 
 
+def _refusal(exc: ResponseError, text: str) -> str:
+    """The word by which the server says that it is not the request; "" when it is."""
+    code = getattr(exc, "status_code", None)  # redis-py cuts the word off where it has a class for it
+    if code in _REFUSALS:
+        return str(code)
+    if found := _REFUSAL.search(text):
+        return found[1]
+    return next((word for phrase, word in _REFUSED_PHRASES.items() if phrase in text), "")
+
+
 class Store(aioredis.Redis):
-    """redis-py's client, and beside its pool one connection that all scripts share."""
+    """redis-py's client, and beside its pool one connection that all scripts share; another, opened by its first use,
+    for what waits until replicas have it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.wire = Wire(self.connection_pool, self.connection_pool.connection_kwargs["socket_timeout"])
+        timeout_seconds = self.connection_pool.connection_kwargs["socket_timeout"]
+        self.wire = Wire(self.connection_pool, timeout_seconds)
+        self.confirming = Wire(self.connection_pool, timeout_seconds + CONFIRM_SECONDS)
+        self.clock = ServerClock()
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        await self.confirming.aclose()
         await self.wire.aclose()
         await super().aclose(close_connection_pool)
 
@@ -157,4 +192,4 @@ def _sentinel_client(address: SentinelAddress, max_connections: int, options: di
     return client
 
 
-__all__ = ["RedisError", "Store", "StoreBroken", "StoreUnavailable", "connect", "store_error"]
+__all__ = ["NotConfirmed", "RedisError", "Store", "StoreBroken", "StoreUnavailable", "connect", "store_error"]

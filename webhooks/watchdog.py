@@ -4,14 +4,14 @@ What is wrong is raised in the durable outbox, which a worker delivers. Since th
 that nobody delivers is told from here. The state is kept in Redis, so that any number of watchers says a thing once.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
 from bot.errors import NightshiftError
 from runtime.alert_outbox import AlertOutbox
-from runtime.clock import monotonic, now_ms
+from runtime.background import Count, count_in, repeat
+from runtime.clock import monotonic
 from runtime.health import SystemHealth, View
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect
@@ -25,6 +25,7 @@ from webhooks.store_watch import StoreWatch
 log = get_logger(__name__)
 
 PERIOD_SECONDS = 5.0
+LOOK_SECONDS = 60.0  # the longest that one look takes: telling by Telegram is part of it
 GRACE_SECONDS = 60.0  # after a start, or an outage of Redis, nobody has had the time to be heard of
 STEADY_SECONDS = 30.0  # it is well again when no watcher has seen it broken for so long
 DELIVERY_SECONDS = 60.0  # longer than that an alert does not wait for a worker, alive as that may seem
@@ -64,8 +65,8 @@ class Watchdog:
         health: SystemHealth,
         incidents: SystemIncidents,
         alerts: DirectAlerts,
+        clock_ms: Callable[[], int],
         clock: Callable[[], float] = monotonic,
-        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._judge = judge
         self._health = health
@@ -146,7 +147,7 @@ async def watch_workers(settings: Settings) -> None:
             view = await watchdog.look()
             await check_in.maybe(ok=view is not None and view.ok)
 
-        await _for_ever(look)
+        await _for_ever(look, count_in(scripts))
 
 
 async def watch_dispatcher(settings: Settings) -> None:
@@ -154,17 +155,19 @@ async def watch_dispatcher(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
         watchdog = _watchdog(judge_dispatcher, scripts, settings, alerts)
-        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts)
-        await _for_ever(ReceiverWatch(store, watchdog).look)
+        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
+        await _for_ever(ReceiverWatch(store, watchdog).look, count_in(scripts))
 
 
-async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:
-    while True:
-        try:
-            await look()
-        except Exception:
-            log.exception("watchdog_failed")  # a watchdog that died of its own fault would guard nobody
-        await asyncio.sleep(PERIOD_SECONDS)
+async def _for_ever(look: Callable[[], Awaitable[None]], count: Count) -> None:
+    await repeat(
+        "watchdog",
+        look,
+        every_seconds=PERIOD_SECONDS,
+        limit_seconds=LOOK_SECONDS,
+        longest_wait_seconds=PERIOD_SECONDS,
+        count=count,
+    )
 
 
 def _open(stack: AsyncExitStack, settings: Settings, name: str) -> tuple[Scripts, DirectAlerts]:
@@ -173,7 +176,7 @@ def _open(stack: AsyncExitStack, settings: Settings, name: str) -> tuple[Scripts
     stack.push_async_callback(client.aclose)
     alerts = DirectAlerts(settings)
     stack.push_async_callback(alerts.aclose)
-    return Scripts(client), alerts
+    return Scripts(client, replicas=settings.config.store.replicas), alerts
 
 
 def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Settings, alerts: DirectAlerts) -> Watchdog:
@@ -182,4 +185,5 @@ def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Setti
         health=SystemHealth(scripts, settings),
         incidents=SystemIncidents(scripts, AlertOutbox(scripts)),
         alerts=alerts,
+        clock_ms=scripts.clock.now_ms,
     )

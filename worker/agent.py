@@ -18,6 +18,7 @@ from bot.verdict import Verdict
 from clients.llm import Deadlines, LLMClient, ModelRequest
 from runtime.config import CustomerLimits
 from runtime.logging import get_logger
+from runtime.prompt_files import PromptSet
 from runtime.settings import Model
 from runtime.spending import Spending
 from worker.asking import deadlines_of, is_plain, kick_of, make_request
@@ -25,7 +26,6 @@ from worker.attempts import AttemptRecord, usage_of_failure
 from worker.climb import Budget, Climb, Thought
 from worker.lessons import learn_from_answer, learn_from_failure
 from worker.looking_up import look_up
-from worker.prompt_files import PromptSet
 from worker.purse import Prices, Purse
 from worker.spans import invoke_agent
 from worker.spoken import Spoken, notebook_of, thought_of

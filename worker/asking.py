@@ -8,9 +8,9 @@ from bot.ladder import Ask, Kick, Rung
 from bot.repairs import Repair
 from bot.salvage import rewrite_note
 from clients.llm import Deadlines, ModelRequest
+from runtime.prompt_files import PromptSet
 from runtime.settings import Model
 from worker.climb import Budget, Climb
-from worker.prompt_files import PromptSet
 from worker.tools import ToolBox
 
 

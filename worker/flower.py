@@ -7,8 +7,10 @@ from pathlib import Path
 
 from flower.command import flower
 
+from runtime.logging import configure_logging
 from runtime.settings import Environment
-from worker.commands import run_command
+from runtime.start import WRONG_CONFIGURATION, start_process
+from worker.commands import make_folder, run_command
 
 STATE = Path("var/flower/state")
 INSPECT_TIMEOUT_MS = 5_000  # Flower's own 1000 calls a busy worker unknown
@@ -21,12 +23,9 @@ class FlowerUnprotected(Exception):
 
 
 def check_auth(env: Environment) -> None:
-    """Raise `FlowerUnprotected` unless there is a password, or this is no production."""
-    auth = env.flower_basic_auth.get_secret_value()
-    if not auth and env.app_env == "production":
+    """Raise `FlowerUnprotected` unless there is a password (its form was checked before), or this is no production."""
+    if not env.flower_basic_auth.get_secret_value() and env.app_env == "production":
         raise FlowerUnprotected("FLOWER_BASIC_AUTH is not set; set it as user:password (or APP_ENV=development)")
-    if auth and not all(pair.partition(":")[0] and pair.partition(":")[2] for pair in auth.split(",")):
-        raise FlowerUnprotected("FLOWER_BASIC_AUTH must read user:password")
 
 
 def command_line(env: Environment, environ: Mapping[str, str]) -> list[str]:
@@ -48,12 +47,15 @@ def command_line(env: Environment, environ: Mapping[str, str]) -> list[str]:
 
 
 def main() -> None:
-    env = Environment()
+    settings = start_process("flower")
+    env = settings.env
     try:
         check_auth(env)
     except FlowerUnprotected as exc:
-        sys.exit(f"Flower does not start: {exc}")
-    STATE.parent.mkdir(parents=True, exist_ok=True)
+        sys.stderr.write(f"Nightshift cannot start:\n  - {exc}\n")
+        sys.exit(WRONG_CONFIGURATION)
+    configure_logging("flower", settings)
+    make_folder(STATE.parent)
     # Flower reads every FLOWER_ variable and takes an empty one for a value: no port, an empty password.
     for name in [name for name, value in os.environ.items() if name.startswith("FLOWER_") and not value]:
         del os.environ[name]

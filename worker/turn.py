@@ -6,7 +6,7 @@ from dataclasses import replace
 from bot.arranging import arrange
 from bot.buttons import SEPARATOR
 from bot.conversation import Conversation, HistoryLine, Plan, PlanMeta
-from bot.delivery import WindowClosed, may_write
+from bot.delivery import WindowClosed
 from bot.elements import NOTHING, Beside, pack_links
 from bot.language import script_language
 from bot.limits import Silent, TooMuch
@@ -27,6 +27,7 @@ from worker.lease_keeper import keep_lease
 from worker.limits import limit_of, words_for_model
 from worker.looking_back import look_back
 from worker.typing_indicator import typing
+from worker.window import window_of
 
 log = get_logger(__name__)
 
@@ -96,7 +97,7 @@ class Turn:
         """Before any model is paid: is the window open, who is on duty, does the account rest?"""
         if conversation.opted_out and wish_of([m.text for m in conversation.messages]) is Wish.OPT_OUT:
             return await self._finish_unsaid(Outcome.SILENCED, SilenceReason.OPTED_OUT, conversation, alert=False)
-        window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=conversation.now_ms)
+        window = await window_of(self._house, conversation, now_ms=conversation.now_ms)
         if isinstance(window, WindowClosed):
             return await self._finish_unsaid(Outcome.EXPIRED, "window_closed", conversation)
         duty = self._who_is_on_duty(conversation, account)

@@ -219,6 +219,26 @@ def test_a_taken_port_is_named_before_anything_starts(project: Path, variable: s
             assert "started" not in up.output
 
 
+@pytest.mark.parametrize("host", ["203.0.113.9", "nowhere.invalid", "::1::"])
+def test_an_address_that_is_none_of_this_machine_is_named(project: Path, host: str) -> None:
+    with running(project, {"web": "echo started"}, HOST=host) as up:
+        assert up.end() == 1
+        assert re.search(rf"(?m)^HOST: {re.escape(host)} ", up.output)
+        assert "started" not in up.output
+
+
+def test_a_port_taken_on_another_address_is_free(project: Path) -> None:
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.2", 0))
+        stranger.listen()
+        port = str(stranger.getsockname()[1])
+        with running(project, {"web": f"echo listens on $HOST; {QUIET}"}, PORT=port, HOST="127.0.0.1") as up:
+            up.wait_for("listens on 127.0.0.1")
+
+            assert f"http://127.0.0.1:{port}/health/system (from this machine alone)" in up.output
+            assert up.stop() == 0
+
+
 def test_two_on_one_folder_do_not_share_a_file(project: Path) -> None:
     with running(project, {"web": f"echo here; {QUIET}"}) as first:
         first.wait_for(r"\| here")

@@ -138,8 +138,8 @@ async def test_a_prompt_that_leaves_no_room_is_trimmed(bench: Bench) -> None:
     thought = await bench.think(asked(history=history))
 
     assert thought.reply is not None
-    assert "Реплика 0." in str(bench.model.requests[0]["messages"])
-    assert "Реплика 0." not in str(bench.model.requests[-1]["messages"])
+    assert "Реплика 9." in str(bench.model.requests[0]["messages"])
+    assert "Реплика 9." not in str(bench.model.requests[-1]["messages"])
 
 
 @pytest.mark.parametrize("name", ["groq", "vllm_window", "tgi", "deepseek_reasoner", "gpt_5"])
@@ -182,7 +182,7 @@ async def test_what_costs_answers_is_told_to_the_managers_once(bench: Bench, ser
     with EmbeddedValkey() as valkey:
         redis = connect(valkey.url, max_connections=5, timeout_seconds=5)
         outbox = AlertOutbox(Scripts(redis))
-        notes = ModelNotes(outbox)
+        notes = ModelNotes(outbox, now_ms=lambda: 1)
         bench.model.behave_as(server)
         bench.model.play_for_good(good())
         llm = bench.client(notes)

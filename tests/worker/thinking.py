@@ -14,6 +14,7 @@ from bot.ladder import Rung, default_ladder
 from bot.messages import Channel, Contact
 from clients.llm import LLMClient
 from runtime import clock
+from runtime.prompt_files import PromptSet, load_prompts
 from runtime.settings import Model
 from runtime.spending import Spending
 from sandbox.chat_answers import Answer, ChatRequest
@@ -22,7 +23,6 @@ from sandbox.model_faults import TAGS, Fault
 from sandbox.server import SandboxServer
 from worker.agent import Agent, Budget, Thought
 from worker.knowledge import load_knowledge
-from worker.prompt_files import PromptSet, load_prompts
 from worker.purse import Prices
 from worker.tools import ToolBox, search_tool
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from bot.conversation import HistoryLine
 from runtime.alert_outbox import AlertOutbox
 from runtime.alert_words import read_alert_words
+from runtime.config import CustomerLimits
 from runtime.embedded import EmbeddedValkey
 from runtime.redis import connect
 from runtime.scripts import Scripts
@@ -135,7 +136,7 @@ async def test_a_prompt_that_leaves_no_room_is_trimmed(bench: Bench) -> None:
     bench.model.play_for_good(good())
     history = [HistoryLine("customer" if n % 2 else "bot", f"Реплика {n}. " + "слово " * 150, n) for n in range(20)]
 
-    thought = await bench.think(asked(history=history))
+    thought = await bench.think(asked(history=history), limits=CustomerLimits(burst_chars=0))
 
     assert thought.reply is not None
     assert "Реплика 9." in str(bench.model.requests[0]["messages"])

@@ -14,6 +14,7 @@ from bot.ladder import Rung, default_ladder
 from bot.messages import Channel, Contact
 from clients.llm import LLMClient
 from runtime import clock
+from runtime.config import CustomerLimits
 from runtime.prompt_files import PromptSet, load_prompts
 from runtime.settings import Model
 from runtime.spending import Spending
@@ -76,6 +77,7 @@ class Bench:
         prices: Prices | None = None,
         on_found: Callable[[str], None] = lambda _: None,
         llm: LLMClient | None = None,
+        limits: CustomerLimits | None = None,
         **settings: Any,
     ) -> Thought:
         """One turn's thinking with `[model]` as given; `llm` has learned what it has in earlier turns."""
@@ -92,6 +94,7 @@ class Bench:
             clock=clock.monotonic,
             spending=spending,
             prices=prices,
+            limits=limits,
         )
         system = prompts().system(
             stage="NEW", now_local="Monday morning", business_name="Demo Studio", timezone="Europe/Moscow"

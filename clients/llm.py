@@ -70,7 +70,7 @@ class LLMClient:
 
     def takes_tools(self, model: str) -> bool:
         """False once its server has said that it cannot call any."""
-        return self._known.of(model).takes_tools
+        return self._known.takes_tools(model)
 
     def fit(self, request: ModelRequest) -> ModelRequest:
         """The request as it would go out: without the wishes that its model has refused before."""

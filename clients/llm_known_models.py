@@ -28,6 +28,9 @@ class KnownModels:
     def of(self, model: str) -> Manners:
         return self._manners.get(model, _UNKNOWN)
 
+    def takes_tools(self, model: str) -> bool:
+        return self.of(model).takes_tools(now_ms=self._clock())
+
     def fit(self, request: ModelRequest) -> ModelRequest:
         return self.of(request.model).fit(request, now_ms=self._clock())
 

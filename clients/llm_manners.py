@@ -13,7 +13,8 @@ from clients.llm_rooms import Room
 LEAST_ANSWER_TOKENS: Final = 256  # fewer hold no reply to a customer
 THOUGHTS: Final = ("reasoning", "reasoning_content", "reasoning_details")
 MOST_TOKENS_PER_BYTE: Final = 0.5
-AFFORDABLE_FOR_MS: Final = 600_000  # a balance is no property of a server: after ten minutes it is asked anew
+# What is no property of a server is asked anew after ten minutes: a balance, and which endpoints a router has just now.
+PASSING_MS: Final = 600_000
 LIMIT_NAMES: Final = ("max_tokens", "max_completion_tokens")
 
 
@@ -33,7 +34,7 @@ class Manners:
     counted_bytes: int = 1
     affordable: int = 0  # tokens of an answer, until then
     affordable_until_ms: int = 0
-    takes_tools: bool = True
+    no_tools_until_ms: float = 0.0
     takes_tool_choice: bool = True
     takes_temperature: bool = True
     takes_system: bool = True
@@ -42,10 +43,13 @@ class Manners:
     alternates: bool = False
     must_think: bool = False
 
+    def takes_tools(self, *, now_ms: int) -> bool:
+        return now_ms >= self.no_tools_until_ms
+
     def fit(self, request: ModelRequest, *, now_ms: int) -> ModelRequest:
         """The request without the wishes that this model does not grant; the same again for one that fits already."""
         fitting = request
-        if not self.takes_tools and request.tools:
+        if not self.takes_tools(now_ms=now_ms) and request.tools:
             fitting = replace(fitting, tools=(), tool_choice=None)
         if not self.takes_tool_choice and request.tool_choice is not None:
             fitting = replace(fitting, tool_choice=None)
@@ -80,7 +84,7 @@ class Manners:
     def with_room(self, room: Room, request: ModelRequest, *, now_ms: int) -> "Manners | None":
         """After this request was refused for what its answer may have; None when a shorter one would be no reply."""
         limit, learned = request.max_tokens, self
-        until_ms = now_ms + AFFORDABLE_FOR_MS
+        until_ms = now_ms + PASSING_MS
         if room.most:
             learned = replace(self, most_tokens=room.most)
         elif room.window:

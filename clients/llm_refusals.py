@@ -4,6 +4,7 @@ One table: the wording, and the repair (`bot.repairs`) that `Manners` then appli
 teaches only what the refused request held: "tools are not supported" is no reason for one that had none.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,13 +13,14 @@ from typing import Any, Final
 
 from bot.repairs import Repair
 from clients.llm_errors import error_object, places_in, refused_fields, words_of
-from clients.llm_manners import LIMIT_NAMES, THOUGHTS, Manners
+from clients.llm_manners import LIMIT_NAMES, PASSING_MS, THOUGHTS, Manners
 from clients.llm_requests import ModelRequest
 from clients.llm_rooms import Room, room_in
 
 # Statuses of which the request may be the cause. 402: the balance; 404 and 405: no such feature for this model;
 # 500: llama.cpp and templates that raise; None: an error inside a 200.
 _TELLING: Final = frozenset({None, 400, 402, 404, 405, 413, 422, 429, 500, 501})
+ROUTED_NOWHERE: Final = 404  # a router's: no endpoint of the model can do it just now
 _ONLY_ROOM: Final = frozenset({402, 429})  # an answer that is too dear or too large, and nothing else
 
 _NOT: Final = (
@@ -118,6 +120,9 @@ def lesson_of(
         renamed = known.after_limit_name(name)
         return Lesson(Repair.LIMIT_NAME, renamed) if renamed else None
     repair = _told(body, text, sent)
+    if repair is Repair.NO_TOOLS:
+        until_ms = now_ms + PASSING_MS if status == ROUTED_NOWHERE else math.inf
+        return Lesson(repair, replace(known, no_tools_until_ms=until_ms))
     return Lesson(repair, _learned(known, repair)) if repair else _room_lesson(text, request, known, now_ms)
 
 
@@ -165,8 +170,6 @@ def _learned(known: Manners, repair: Repair) -> Manners:
             return replace(known, takes_thoughts=False)
         case Repair.IN_ONE_PIECE:
             return replace(known, streams=False)
-        case Repair.NO_TOOLS:
-            return replace(known, takes_tools=False)
         case Repair.SYSTEM_AS_USER:
             return replace(known, takes_system=False)
         case Repair.ALTERNATE:

@@ -102,6 +102,15 @@ def test_a_balance_is_asked_anew_after_ten_minutes() -> None:
     assert manners.fit(EVERYTHING, now_ms=NOW_MS + 601_000).max_tokens == 8000
 
 
+@pytest.mark.parametrize(("source", "again"), [("ollama", False), ("openrouter, pydantic", True)])
+def test_a_router_without_endpoints_is_asked_anew_and_a_server_without_tools_is_not(source: str, again: bool) -> None:
+    refusal = next(r for r in CURED if r.source.startswith(source) and r.cure is Repair.NO_TOOLS)
+    _, manners = taught(refusal)
+
+    assert not manners.fit(EVERYTHING, now_ms=NOW_MS + 599_000).tools
+    assert bool(manners.fit(EVERYTHING, now_ms=NOW_MS + 601_000).tools) is again
+
+
 @pytest.mark.parametrize(
     ("text", "room"),
     [

@@ -14,6 +14,9 @@ from runtime.telemetry_records import model_metrics
 ALIVE_SECONDS = 30  # a process that was not heard of for this long counts as dead
 HEARTBEAT_SECONDS = 5
 GRACE_SECONDS = 30
+DEAF, UNREADABLE = "deaf", "unreadable_webhooks"
+"""Incidents of the receivers: nothing is signed with a secret of ours; nothing that is signed makes sense."""
+
 _PAGE = 500
 _MOST_PAGES = 40  # overdue messages are counted up to a number; deferred ones are passed over
 
@@ -30,14 +33,16 @@ class View:
     due: int
     handed: int
     alerts: int
+    incidents: tuple[str, ...] = ()  # the rules of those that are open (runtime/system_incidents.py)
 
     def count(self, process: str) -> int:
         return sum(1 for member in self.alive if member.startswith(f"{process} "))
 
     @property
     def ok(self) -> bool:
-        """Somebody hands out, somebody answers, and nobody waits for too long; beat may be away for a while."""
-        return bool(self.count("dispatcher") and self.count("worker") and not self.overdue)
+        """Meta is heard, somebody hands out, somebody answers, and nobody waits for too long; beat may be away."""
+        is_deaf = DEAF in self.incidents or UNREADABLE in self.incidents
+        return bool(self.count("dispatcher") and self.count("worker") and not self.overdue and not is_deaf)
 
 
 def overdue_after_seconds(settings: Settings) -> float:
@@ -67,7 +72,7 @@ class SystemHealth:
     async def look(self) -> View:
         overdue, longest, offset = 0, 0, 0
         for _ in range(_MOST_PAGES):
-            now, alive, opened, oldest, more, since, offset, due, handed, alerts = await self._scripts.run(
+            now, alive, opened, oldest, more, since, offset, due, handed, alerts, incidents = await self._scripts.run(
                 "health", ALIVE_SECONDS * 1000, self._overdue_ms, offset, _PAGE
             )
             self._scripts.clock.tells(int(now))
@@ -86,6 +91,7 @@ class SystemHealth:
             due=due,
             handed=handed,
             alerts=alerts,
+            incidents=tuple(incidents),
         )
 
     async def report(self) -> dict[str, Any]:
@@ -132,6 +138,7 @@ class SystemHealth:
             "nightshift_due_conversations": {(): float(view.due)},
             "nightshift_handed_out_conversations": {(): float(view.handed)},
             "nightshift_alerts_waiting": {(): float(view.alerts)},
+            "nightshift_open_incidents": {(("rule", rule),): 1.0 for rule in sorted(view.incidents)},
             "nightshift_processes": {
                 (("process", name),): float(view.count(name)) for name in ("dispatcher", "worker", "beat")
             },

@@ -21,11 +21,12 @@ from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
 from webhooks.budget import Budget
 from webhooks.connections import Connections
+from webhooks.deafness import Hearing
 from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
 from webhooks.health import Freshness, HealthEndpoints, HealthStore, HouseStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
 from webhooks.operators import operators_only
-from webhooks.watchdog import watch_dispatcher
+from webhooks.watchdog import watch_receiver
 
 log = get_logger(__name__)
 
@@ -55,6 +56,7 @@ def create_app(
     limits: Limits | None = None,
     connections: Connections | None = None,
     freshness: Freshness | None = None,
+    hearing: Hearing | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
     """The application; `house` is what operators' questions are asked of, the store itself where none is given.
@@ -70,6 +72,7 @@ def create_app(
         store=store,
         metrics=metrics,
         budget=budget,
+        hearing=hearing or Hearing(),
         strangers=strangers,
         limits=limits,
         clock_ms=clock_ms,
@@ -132,8 +135,10 @@ def open_app(settings: Settings, connections: Connections) -> ASGIApp:
     async def get_acquainted() -> None:
         await strangers.run(count=count)
 
+    hearing = Hearing()
+
     async def watch() -> None:
-        await watch_dispatcher(settings)
+        await watch_receiver(settings, hearing)
 
     async def check() -> None:
         await tell_replicas(inbox.scripts)
@@ -154,6 +159,7 @@ def open_app(settings: Settings, connections: Connections) -> ASGIApp:
         beside=(get_acquainted, watch, check),
         count=count,
         connections=connections,
+        hearing=hearing,
         clock_ms=clock_ms,
     )
 

@@ -86,7 +86,7 @@ class Connections:
         self._idle.pop(connection, None)
 
     def answered(self, connection: Connection) -> None:
-        self.whole(connection)
+        self._unfinished.pop(connection, None)
         if connection in self._open:
             self._idle[connection] = None
 

@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from runtime.redis import StoreUnavailable
 from webhooks.accounts import Accounts
 from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, NoRoom, Room, read_body
 from webhooks.budget import Budget
+from webhooks.deafness import Hearing
 from webhooks.forgotten import FORGOTTEN, has_forgotten, without_forgotten
 from webhooks.metrics import ReceiverMetrics
 from webhooks.patience import Patience
@@ -46,6 +47,11 @@ _WORTH_A_LINE = frozenset(
         FORGOTTEN,
     }
 )
+
+
+# Where all that comes is like this, nobody is heard: a setting in Meta's dashboard, or a format that has changed.
+_SAYS_NOTHING = frozenset({"unparsable", "unknown_object", "changed_fields", "no_customer", "surplus"})
+_METAS_AGENT = b"facebookexternalua"
 
 
 class EventStore(Protocol):
@@ -139,6 +145,7 @@ class WebhookEndpoint:
         store: EventStore,
         metrics: ReceiverMetrics,
         budget: Budget,
+        hearing: Hearing,
         strangers: Strangers | None = None,
         limits: Limits | None = None,
         clock_ms: Callable[[], int] = now_ms,
@@ -148,6 +155,7 @@ class WebhookEndpoint:
         self._store = store
         self._strangers = strangers
         self._metrics = metrics
+        self._hearing = hearing
         self._limits = limits or Limits()
         self._body_patience = Patience(self._limits.body_seconds)
         self._store_patience = Patience(self._limits.store_seconds)
@@ -168,9 +176,12 @@ class WebhookEndpoint:
     async def _answer(self, scope: Scope, receive: Receive) -> _Answer:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         digest = parse_signature(headers.get(b"x-hub-signature-256"))
-        if digest is None:  # and so it cannot be Meta's: not worth reading
+        if digest is None:  # and so it is not worth reading
+            if _calls_itself_meta(headers):  # a proxy may have taken the signature away
+                self._hearing.signed.missed()
             return self._refuse(_FORBIDDEN_UNREAD, "signature missing or malformed")
         if self._proof is None:
+            self._hearing.signed.missed()
             return self._refuse(_FORBIDDEN_UNREAD, "META_APP_SECRETS is missing")
         held = 0
         try:
@@ -178,7 +189,7 @@ class WebhookEndpoint:
                 receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, room=self._room
             )
             received_ms = self._clock_ms()
-            if not await self._proof.check(body, digest):
+            if not self._proof.is_plain(body, digest) and not await self._proof.check(body, digest):
                 self._warn("webhook_body_rewritten", reason="a proxy decodes what Meta has sent: it must not change it")
         except BodyTooLarge:
             return self._refuse(_TOO_LARGE, "body too large")
@@ -187,11 +198,13 @@ class WebhookEndpoint:
         except NoRoom:
             return self._refuse(_NO_ROOM, "too many unfinished bodies")
         except NotSigned:
+            self._hearing.signed.missed()
             return self._refuse(_FORBIDDEN, "signature does not match")
         except TooMuchUnsigned:
             return self._refuse(_UNAVAILABLE, "too much that is not signed")
         finally:
             self._room.give_back(held)
+        self._hearing.signed.heard()
         if len(body) <= self._limits.inline_bytes:
             events = self._events(body, received_ms)
         else:
@@ -211,6 +224,12 @@ class WebhookEndpoint:
     async def _stored(self, events: list[Event], body: bytes, received_ms: int) -> _Answer:
         if not events:
             return _RECEIVED
+        for event in events:
+            if not isinstance(event, Noted) or event.kind not in _SAYS_NOTHING:
+                self._hearing.understood.heard()
+                break
+        else:
+            self._hearing.understood.missed()
         try:
             with self._store_patience.for_one():
                 if has_forgotten(events, received_ms):
@@ -256,6 +275,10 @@ class WebhookEndpoint:
         held_back = self._throttle.passes((event, reason, account_id))
         if held_back is not None:
             log.warning(event, reason=reason, account_id=account_id, held_back=held_back)
+
+
+def _calls_itself_meta(headers: Mapping[bytes, bytes]) -> bool:
+    return headers.get(b"user-agent", b"").startswith(_METAS_AGENT)
 
 
 def _bytes(text: str) -> bytes:

@@ -97,6 +97,8 @@ class BoundedHead(HttpToolsProtocol):
                     self._idle = self._request = 0
                     self.everybody.begun(self)
                 self._count(len(data), got_body=len(cycle.body) > (unread if cycle is earlier else 0))
+            else:
+                self.everybody.whole(self)
             return
         if self.transport.is_closing():
             return
@@ -124,15 +126,11 @@ class BoundedHead(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         if self.scope["method"] == "POST":  # nobody reads what comes with another request, while it is answered
-            super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        super().on_message_complete()
-        self.everybody.whole(self)
+            HttpToolsProtocol.on_body(self, body)
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if not self.pipeline and (self.cycle is None or self.cycle.response_complete):
+        HttpToolsProtocol.on_response_complete(self)
+        if not self.pipeline and self.cycle.response_complete:
             self.everybody.answered(self)
 
     def drop(self) -> None:

@@ -37,19 +37,21 @@ class Proof:
         self._hashing = asyncio.Semaphore(1)
         self._escaping = asyncio.Semaphore(1)
 
+    def is_plain(self, body: bytes, digest: bytes) -> bool:
+        """What is nearly always so, and needs no more than this: small, and signed as it came."""
+        return len(body) <= self._inline_bytes and is_signed_as_it_is(body, digest, self._secrets)
+
     async def check(self, body: bytes, digest: bytes) -> bool:
-        """Whether the body came as Meta has sent it: False when it was decoded on its way.
+        """For what is not plain: whether it came as Meta has sent it; False when it was decoded on its way.
 
         Raise `NotSigned`, or `TooMuchUnsigned` when that could not be looked into.
         """
-        if len(body) <= self._inline_bytes:
-            matches, seconds = is_signed_as_it_is(body, digest, self._secrets), 0.0
-        else:
+        if len(body) > self._inline_bytes:
             async with self._hashing:
                 matches, seconds = await asyncio.to_thread(self._look, is_signed_as_it_is, body, digest)
-        if matches:
-            return True
-        self._budget.spend(seconds)
+            if matches:
+                return True
+            self._budget.spend(seconds)
         if not may_be_unescaped(body):
             raise NotSigned
         async with self._escaping:

@@ -1,4 +1,5 @@
-"""Watches the neighbours: the dispatcher watches the workers, the receiver watches the dispatcher and Redis.
+"""Watches the neighbours: the dispatcher watches the workers; the receiver watches the dispatcher, Redis, and whether
+Meta is heard.
 
 What is wrong is raised in the durable outbox, which a worker delivers. Since the worker may be what is wrong, an alert
 that nobody delivers is told from here. The state is kept in Redis, so that any number of watchers says a thing once.
@@ -6,19 +7,21 @@ that nobody delivers is told from here. The state is kept in Redis, so that any 
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 from bot.errors import NightshiftError
 from runtime.alert_outbox import AlertOutbox
 from runtime.background import Count, count_in, repeat
 from runtime.clock import monotonic
-from runtime.health import SystemHealth, View
+from runtime.health import DEAF, UNREADABLE, SystemHealth, View
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect
 from runtime.scripts import Scripts
 from runtime.settings import Settings
 from runtime.system_incidents import SystemIncidents
 from webhooks.check_in import CheckIn
+from webhooks.deafness import Hearing
 from webhooks.direct_alerts import DirectAlerts
 from webhooks.store_watch import StoreWatch
 
@@ -33,7 +36,7 @@ TELL_AGAIN_SECONDS = 30.0
 UNCONFIGURED_SECONDS = 3600.0
 
 NO_WORKER, NO_DISPATCHER, OVERDUE = "no_worker", "no_dispatcher", "overdue"
-_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE)
+_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE, DEAF, UNREADABLE)
 
 Judgement = Mapping[str, Mapping[str, Any] | None]
 """What is known about each rule: None when it is well, else the facts of what is broken; absent: too early to say."""
@@ -49,6 +52,11 @@ def judge_workers(view: View, *, watched_seconds: float) -> Judgement:
 def judge_dispatcher(view: View, *, watched_seconds: float) -> Judgement:
     """The receiver's question: does somebody hand out what it stores?"""
     return _judge_alive(NO_DISPATCHER, alive=view.count("dispatcher") > 0, watched_seconds=watched_seconds)
+
+
+def judge_receiver(hearing: Hearing, view: View, *, watched_seconds: float) -> Judgement:
+    """The dispatcher, and whether anything of Meta's gets through."""
+    return {**judge_dispatcher(view, watched_seconds=watched_seconds), **hearing.judge()}
 
 
 def _judge_alive(rule: str, *, alive: bool, watched_seconds: float) -> Judgement:
@@ -150,11 +158,11 @@ async def watch_workers(settings: Settings) -> None:
         await _for_ever(look, count_in(scripts))
 
 
-async def watch_dispatcher(settings: Settings) -> None:
-    """The receiver's watchdog, until it is cancelled."""
+async def watch_receiver(settings: Settings, hearing: Hearing) -> None:
+    """The receiver's watchdog, until it is cancelled: over the dispatcher, Redis, and whether Meta is heard."""
     async with AsyncExitStack() as stack:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
-        watchdog = _watchdog(judge_dispatcher, scripts, settings, alerts)
+        watchdog = _watchdog(partial(judge_receiver, hearing), scripts, settings, alerts)
         store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
         await _for_ever(ReceiverWatch(store, watchdog).look, count_in(scripts))
 

@@ -151,9 +151,12 @@ class Life:
             store = store_of(str(key))
             assert store is not None, key
             kind, ttl = await self.scripts.command("TYPE", key), int(await self.scripts.command("PTTL", key))
+            self.seen.add(store.key)
+            if kind == "none":  # it has run out since the keys were listed
+                assert store.lifetime is Lifetime.EXPIRES, key
+                continue
             assert kind == (store.kind or kind), key
             assert await self._lives_as(store, str(key), ttl), (key, ttl)
-            self.seen.add(store.key)
 
     async def _lives_as(self, store: Store, key: str, ttl: int) -> bool:
         if store.lifetime is not Lifetime.AT_REST:

@@ -32,7 +32,8 @@ async def test_what_meta_has_sent_needs_no_budget() -> None:
     large = SENT + b" " * 300_000
     proof = Proof([SECRET], with_nothing_left())
 
-    assert await proof.check(SENT, signature(SENT))
+    assert proof.is_plain(SENT, signature(SENT))
+    assert not proof.is_plain(SENT, STRANGERS)
     assert await proof.check(large, signature(large))
 
 

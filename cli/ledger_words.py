@@ -51,7 +51,7 @@ _SILENCES = {
     "deleted": "the customer took it back",
     "standby": "another app has the conversation",
     "other_app": "another app has the conversation",
-    "flood": "too many unread messages at once",
+    "flood": "too much from one customer, or from a program: docs/limits.md",
 }
 
 

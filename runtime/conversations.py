@@ -20,6 +20,7 @@ from bot.conversation import (
     in_order,
 )
 from bot.errors import NightshiftError
+from bot.limits import DAY_MS, read_limited, read_turn
 from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
 from runtime.confirming import CONFIRM_SECONDS
@@ -268,7 +269,7 @@ class Lease:
 
 def read(conversation_id: str, answer: Sequence[Any], mark: str) -> Conversation:
     """A view, as common.lua makes it, as values; `mark` is that of the token of who asks."""
-    _, now, flat, inbox, plan, history, parked, parked_ms = answer
+    _, now, flat, inbox, plan, history, parked, parked_ms, turns = answer
     why_parked = parked_for(str(parked), mark)
     fields = _pairs(flat)
     return Conversation(
@@ -290,7 +291,14 @@ def read(conversation_id: str, answer: Sequence[Any], mark: str) -> Conversation
         notebook=fields.get("notebook", ""),
         parked=why_parked,
         parked_ms=int(parked_ms) if why_parked else 0,
+        turns=tuple(turn for record in turns if (turn := read_turn(record)) is not None),
+        spent_today=_spent_today(fields, int(now)),
+        limited=read_limited(fields.get("limited", "")),
     )
+
+
+def _spent_today(fields: Mapping[str, str], now_ms: int) -> float:
+    return float(fields.get("spent", 0)) if fields.get("spent_day") == str(now_ms // DAY_MS) else 0.0
 
 
 def _account_in(answer: Sequence[Any]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What the models have cost today, so that a cap can hold across all workers."""
+"""What the models have cost today, in all and for one customer, so that caps hold across all workers."""
 
 from runtime.clock import utc_day
 from runtime.logging import get_logger
@@ -25,12 +25,12 @@ class Spending:
         except StoreUnavailable as exc:
             return self._stale(key, exc)
 
-    async def add(self, dollars: float) -> float:
-        """The sum of the day, this amount included."""
+    async def add(self, dollars: float, *, conversation_id: str) -> float:
+        """The sum of the day, this amount included; it is also counted for the conversation."""
         key = day_key(self._scripts.clock.now_ms())
         try:
-            total = float(await self._scripts.command("INCRBYFLOAT", key, dollars))
-            await self._scripts.command("EXPIRE", key, KEPT_SECONDS)
+            amount = f"{dollars:.12f}"
+            total = float(await self._scripts.run("spend", conversation_id, amount, key, KEPT_SECONDS * 1000))
         except StoreUnavailable as exc:
             return self._stale(key, exc) + dollars
         return self._note(key, total)

@@ -81,8 +81,8 @@ _CUSTOMER, _SHARED, _NOBODY = Whose.CUSTOMER, Whose.SHARED, Whose.NOBODY
 
 _CONVERSATIONS = (
     Store(_C, _HASH, _AT_REST, _CUSTOMER,
-          "whose it is (channel, account, scoped id), state, lease, times, stage, notebook",
-          "receive, turns", "180 days"),
+          "whose it is (channel, account, scoped id), state, lease, times, stage, notebook, cost, limit",
+          "receive, turns, spend", "180 days"),
     Store(f"{_C}:inbox", _LIST, _STAYS, _CUSTOMER,
           "open messages with their words",
           "receive", "200 messages (flood); empty at rest"),
@@ -101,6 +101,9 @@ _CONVERSATIONS = (
     Store(f"{_C}:maybe", _ZSET, _AT_REST, _CUSTOMER,
           "hashes of words that may have arrived",
           "forget_plan, record_part, begin_comment", "50, a day"),
+    Store(f"{_C}:turns", _LIST, _EXPIRES, _CUSTOMER,
+          "times and a few hashed words of the turns that ended, for the customer's limits",
+          "finish", "turns_per_customer_hour or 20, an hour"),
     Store(f"{_C}:edits", _HASH, _EXPIRES, _CUSTOMER,
           "edits that came before their messages",
           "receive", "50, 72 hours"),
@@ -163,7 +166,7 @@ _BOOKS = (
           "generations", "1,000; six minutes each"),
     Store("ns:spent:{day}", _STRING, _EXPIRES, _NOBODY,
           "what models have cost on a day",
-          "spending", "40 days"),
+          "spend", "40 days"),
 )  # fmt: skip
 
 _OUTBOXES = (

@@ -22,6 +22,7 @@ from runtime.settings import Account
 from worker.enclosing import Enclosing
 from worker.house import House
 from worker.incidents import incident, window_closing
+from worker.limits import fields_of_turn
 from worker.sending import PartSender
 from worker.settling import Found, LineTooLong, Settlement, look_up
 from worker.window import sober_now_ms, window_of
@@ -225,6 +226,7 @@ class Delivery:
             plan.keys,
             why=f"cut: {why}" if arrived else why,
             lines=_lines(conversation, plan, states),
+            fields=fields_of_turn(conversation, plan.keys, "", self._house.settings.config.limits),
             incident=incident(conversation, rule or why),
         )
         return final.value
@@ -236,6 +238,7 @@ class Delivery:
         outcome = Outcome(meta.outcome)
         cut = any(state is not PartState.SENT for state in states)
         fields = {"opted_out": "1" if meta.opts_out else "0", "notebook": meta.notebook}
+        fields |= fields_of_turn(conversation, plan.keys, meta.rule, self._house.settings.config.limits)
         if meta.stage:
             fields["stage"] = meta.stage
         if meta.discloses and not cut:  # cut by a human's words: what comes after them discloses again

@@ -39,6 +39,7 @@ from worker.graphs import SEND_SECONDS, Graphs
 from worker.knowledge import load_knowledge
 from worker.media import MediaPorts, MediaReader, find_media_ports
 from worker.model_catalogue import look_at_models
+from worker.model_notes import ModelNotes
 from worker.private_replies import PrivateReplies
 from worker.purse import Prices
 from worker.reading import Reading
@@ -153,8 +154,15 @@ async def build_house(settings: Settings, texts: Texts) -> House:
 
         telegram = TelegramAlerts(env)
         stack.push_async_callback(telegram.aclose)
+    outbox = AlertOutbox(scripts)
+    notes = ModelNotes(outbox, now_ms=scripts.clock.now_ms)
+    background.keep("model_notes", notes.run)
     llm = LLMClient(
-        http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value(), clock=scripts.clock.now_ms
+        http,
+        base_url=env.llm_api_url,
+        api_key=env.llm_api_key.get_secret_value(),
+        clock=scripts.clock.now_ms,
+        on_learned=notes,
     )
     prices = Prices()
     agents = {
@@ -167,6 +175,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
             clock=clock.monotonic,
             spending=Spending(scripts),
             prices=prices,
+            limits=settings.config.limits,
         )
         for manner, prompts in texts.prompts.items()
     }
@@ -181,7 +190,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     background.keep("model_catalogue", look)
     generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
     background.keep("generations", partial(generations.run, count=count))
-    accounts, outbox, pacing = settings.config.accounts, AlertOutbox(scripts), Pacing(scripts)
+    accounts, pacing = settings.config.accounts, Pacing(scripts)
     graphs, ids, looks = Graphs(http, env), AccountIdStore(scripts), Looks(scripts)
     reading = Reading(
         settings=settings,

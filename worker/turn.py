@@ -9,9 +9,9 @@ from bot.conversation import Conversation, HistoryLine, Plan, PlanMeta
 from bot.delivery import WindowClosed
 from bot.elements import NOTHING, Beside, pack_links
 from bot.language import script_language
+from bot.limits import Silent, TooMuch
 from bot.outcome import Deferral, Outcome, SilenceReason
 from bot.shift import Deferred, OnDuty, who_is_on_duty
-from bot.transcript import burst_text
 from bot.wishes import Wish, wish_of
 from runtime.clock import local
 from runtime.conversations import Lease
@@ -24,6 +24,7 @@ from worker.delivering import Delivery
 from worker.house import House
 from worker.incidents import incident, window_closing
 from worker.lease_keeper import keep_lease
+from worker.limits import limit_of, words_for_model
 from worker.looking_back import look_back
 from worker.typing_indicator import typing
 from worker.window import window_of
@@ -106,6 +107,8 @@ class Turn:
         if conversation.parked:
             seconds = min(conversation.parked_ms / 1000, LOOK_AGAIN_SECONDS) + 0.5
             return await self._wait(conversation, seconds, "parked", conversation.parked)
+        if isinstance(limit_of(conversation, self._house.settings.config.limits), Silent):
+            return await self._finish_unsaid(Outcome.SILENCED, SilenceReason.FLOOD, conversation, alert=False)
         return ""
 
     def _who_is_on_duty(self, conversation: Conversation, account: Account) -> OnDuty | Deferred:
@@ -128,7 +131,7 @@ class Turn:
     async def _words(self, conversation: Conversation, account: Account) -> tuple[str, PlanMeta, Beside]:
         """What the customer will read, never blank: the model's checked reply, or a line of our own."""
         beside = NOTHING
-        customer_text = burst_text(conversation.messages)
+        customer_text = words_for_model(conversation, self._house.settings.config.limits)
         locale = script_language(customer_text)
         prompts = self._house.prompts(account)
         if conversation.failures >= FAILED_TURNS_BEFORE_HANDOVER:
@@ -141,6 +144,10 @@ class Turn:
         if wish is Wish.OPT_OUT:
             meta = PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True)
             return prompts.line("opt_out", locale), meta, beside
+        limit = limit_of(conversation, self._house.settings.config.limits)
+        if isinstance(limit, TooMuch):
+            meta = PlanMeta(Outcome.HANDED_OVER.value, limit.rule, stage=conversation.stage, rule=limit.rule)
+            return prompts.line("handoff", locale), meta, beside
         if all(message.needs_text for message in conversation.messages):
             meta = PlanMeta(Outcome.ANSWERED.value, "needs_text", stage=conversation.stage, rule="needs_text")
             words = prompts.line("unsupported_media", locale)
@@ -148,7 +155,7 @@ class Turn:
             started = self._house.monotonic()
             async with self._typing(account, conversation):
                 conversation = await self._house.media.read(conversation, seconds=self._budget.for_media)
-                customer_text = burst_text(conversation.messages)
+                customer_text = words_for_model(conversation, self._house.settings.config.limits)
                 thought = await self._think(conversation, account)
             words, meta = _words_of(thought, conversation, stub=prompts.line("stub", locale))
             beside = thought.reply.beside if thought.reply else beside

@@ -169,7 +169,16 @@ local function view(word, cid, lines)
   local why = redis.call('GET', parked)
   return {word, NOW, redis.call('HGETALL', at(cid)), redis.call('LRANGE', at(cid, 'inbox'), 0, -1),
     redis.call('HGETALL', at(cid, 'plan')), redis.call('LRANGE', at(cid, 'history'), -lines, -1),
-    why or '', why and math.max(redis.call('PTTL', parked), 0) or 0}
+    why or '', why and math.max(redis.call('PTTL', parked), 0) or 0, redis.call('LRANGE', at(cid, 'turns'), 0, -1)}
+end
+
+-- A turn that ended, for the customer's limits (bot/limits.py): `record` is how many are kept, then what the turn
+-- answered. None is needed for longer than an hour.
+local function remember_turn(cid, record)
+  local most, burst = string.match(record, '^(%d+) (.*)$')
+  redis.call('RPUSH', at(cid, 'turns'), text(NOW) .. ' ' .. burst)
+  redis.call('LTRIM', at(cid, 'turns'), -tonumber(most), -1)
+  redis.call('PEXPIRE', at(cid, 'turns'), 3600000)
 end
 
 local RETENTION = 180 * 86400000 -- after the last message has its outcome

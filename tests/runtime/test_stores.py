@@ -200,7 +200,12 @@ async def turns(life: Life) -> None:
         await life.look()
         await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.UNKNOWN)
         body = {"rule": "x", "conversation": conversation.id, "count": 1}
-        await lease.finish(Outcome.ANSWERED, planned.plan.keys, incident=Incident(f"{conversation.id}:x", body))
+        await lease.finish(
+            Outcome.ANSWERED,
+            planned.plan.keys,
+            fields={"turn": "20 1 2 3"},
+            incident=Incident(f"{conversation.id}:x", body),
+        )
         await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.SENT, mid="ours")
     await life.look()
 
@@ -210,7 +215,7 @@ async def rarities(life: Life) -> None:
     record = await scripts.run("tell", cid, "{}", 100, "2026-11-30", 60_000, "[]", 60_000, "attempt|a|b|c", 1)
     await scripts.run("attach_generation", cid, record, "gen-1", "{}", 60_000)
     await ask_later(scripts, cid, record, ["gen-2"])
-    await Spending(scripts).add(0.01)
+    await Spending(scripts).add(0.01, conversation_id=cid)
     await life.look()
     await erase_telemetry(scripts, cid)
     await ask_later(scripts, cid, record, ["gen-2"])

@@ -22,6 +22,7 @@ from runtime.redis import connect
 from runtime.schedule import Schedule
 from runtime.scripts import Scripts
 from runtime.settings import Debounce, Settings
+from sandbox.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
@@ -351,7 +352,7 @@ def test_the_books_balance_after_every_step_of_any_life(
 
 async def on_an_empty_server(valkey: EmbeddedValkey, work: Callable[[Scripts], Awaitable[None]]) -> None:
     """Closed also when an assertion fails, or its open sockets would be the failure that is shown."""
-    client = connect(valkey.url, max_connections=4, timeout_seconds=5)
+    client = connect(valkey.url, max_connections=4, timeout_seconds=PATIENCE_SECONDS)
     try:
         await client.flushall()
         await work(Scripts(client))

@@ -214,7 +214,7 @@ async def test_a_humans_words_late_told_of_do_not_become_a_greeting(bench: Bench
     await bench.receive(greeting("h2", now - 2000))
 
     assert await bench.silences() == ["human_answered"]
-    assert int(await bench.field("takeover_until")) > now
+    assert await bench.field("takeover_until")  # was_greeted would have taken it away
 
 
 async def test_words_in_a_conversation_that_has_had_words_are_no_greeting(bench: Bench) -> None:

@@ -20,14 +20,19 @@ from bot.conversation import (
     in_order,
 )
 from bot.errors import NightshiftError
+from bot.limits import DAY_MS, read_limited, read_turn
 from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
+from runtime.confirming import CONFIRM_SECONDS
 from runtime.hashing import key_of, text_hash
+from runtime.logging import get_logger
 from runtime.pacing import Place
-from runtime.parking import Parked
+from runtime.parking import Parked, parked_for, token_mark
 from runtime.plans import further_fields, read_plan
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+
+log = get_logger(__name__)
 
 LEASE_SECONDS = 15.0
 RENEW_SECONDS = 4.0
@@ -53,6 +58,7 @@ class Conversations:
         debounce = settings.config.debounce
         self._quiet = round(debounce.quiet_seconds * 1000)
         self._cap = round(debounce.max_wait_seconds * 1000)
+        self._marks = {(a.channel.value, a.id): token_mark(a) for a in settings.config.accounts}
 
     async def claim(self, conversation_id: str) -> "tuple[Lease, Conversation] | str":
         """The lease and all that the turn needs; or the reason why there is nothing to do."""
@@ -60,7 +66,14 @@ class Conversations:
         answer = await self._scripts.run("claim", conversation_id, token, LEASE_SECONDS * 1000, HISTORY_LINES)
         if answer[0] != "claimed":
             return str(answer[0])
-        return Lease(self._scripts, conversation_id, token, self._quiet, self._cap), read(conversation_id, answer)
+        self._scripts.clock.tells(int(answer[1]))
+        mark = self._marks.get(_account_in(answer), "")
+        lease = Lease(self._scripts, conversation_id, token, self._quiet, self._cap, mark)
+        return lease, read(conversation_id, answer, mark)
+
+    async def clock_ahead_ms(self) -> int:
+        """By how much the server's clock may be ahead of the true time (runtime/clock_watch.py); most often 0."""
+        return int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
 
     async def customer_of(self, conversation_id: str) -> str:
         """The scoped id behind a conversation; "" when it is not kept any more."""
@@ -74,21 +87,35 @@ class Conversations:
     async def record(
         self, conversation_id: str, plan_id: str, part: int, state: PartState, *, mid: str = "", code: str = ""
     ) -> str:
-        """A fact: it needs no lease, and a message id once known is never taken back."""
+        """A fact: it needs no lease, and a message id once known is never taken back.
+
+        Where replicas are asked for, that a part is sent waits for them but does not depend on them: a failover that
+        forgot it would find the part `sending`, and look whether it arrived.
+        """
         key = key_of("echo", mid) if mid else ""
-        return str(await self._scripts.run("record_part", conversation_id, plan_id, part, state.value, key, code))
+        values = (conversation_id, plan_id, part, state.value, key, code)
+        if state is not PartState.SENT:
+            return str(await self._scripts.run("record_part", *values))
+        stands, doubt = await self._scripts.run_doubted("record_part", *values)
+        if reason := await doubt:
+            log.warning("fact_not_confirmed", conversation=conversation_id, part=part, reason=reason)
+            await self._scripts.command("HINCRBY", "ns:events", "sent_unconfirmed", 1)
+        return str(stands)
 
 
 class Lease:
     """The right to decide for one conversation, until it runs out or somebody human takes over."""
 
-    def __init__(self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int) -> None:
+    def __init__(
+        self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int, mark: str
+    ) -> None:
         self._scripts = scripts
         self.conversation_id = conversation_id
         self.token = token
         self.notebook = ""  # what was looked up so far: kept when the turn is given back unfinished
         self._quiet = quiet_ms
         self._cap = cap_ms
+        self._mark = mark  # of the account's token, as runtime/parking.py has it
 
     async def renew(self) -> bool:
         return bool(await self._scripts.run("renew", self.conversation_id, self.token, LEASE_SECONDS * 1000))
@@ -97,7 +124,7 @@ class Lease:
         answer = await self._scripts.run("reread", self.conversation_id, self.token, HISTORY_LINES)
         if answer[0] == "lost":
             raise LeaseLost("reread")
-        return read(self.conversation_id, answer)
+        return read(self.conversation_id, answer, self._mark)
 
     async def plan(
         self,
@@ -134,7 +161,7 @@ class Lease:
             case "nothing":
                 return "nothing", conversation
             case word:
-                return word, read(self.conversation_id, answer)
+                return word, read(self.conversation_id, answer, self._mark)
 
     async def begin_part(
         self,
@@ -149,11 +176,21 @@ class Lease:
 
         With a `line` of `runtime.pacing` it takes a place there first: where that is not right at the front, the place
         comes back, and once its time has come this is asked again without a line.
+
+        "unconfirmed": too few replicas know of it, and a failover would have the part sent once more. It is as before.
         """
+        if self._scripts.replicas:
+            margin_seconds += 2 * CONFIRM_SECONDS
         margin, patience = round(margin_seconds * 1000), round(patience_seconds * 1000)
-        answer = await self._scripts.run(
-            "begin_part", self.conversation_id, self.token, plan_id, part, margin, *((*line, patience) if line else ())
+        place = (*line, patience, self._mark) if line else ()
+        answer, doubt = await self._scripts.run_doubted(
+            "begin_part", self.conversation_id, self.token, plan_id, part, margin, *place
         )
+        if answer == [PartState.SENDING] and (reason := await doubt):
+            log.warning("send_not_confirmed", conversation=self.conversation_id, part=part, reason=reason)
+            if not await self._scripts.run("take_back_part", self.conversation_id, self.token, plan_id, part):
+                raise LeaseLost("take_back_part")
+            return "unconfirmed"
         match answer:
             case ["lost"]:
                 raise LeaseLost("begin_part")
@@ -230,15 +267,16 @@ class Lease:
         return int(answer)
 
 
-def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
-    """A view, as common.lua makes it, as values."""
-    _, now, flat, inbox, plan, history, parked, parked_ms = answer
+def read(conversation_id: str, answer: Sequence[Any], mark: str) -> Conversation:
+    """A view, as common.lua makes it, as values; `mark` is that of the token of who asks."""
+    _, now, flat, inbox, plan, history, parked, parked_ms, turns = answer
+    why_parked = parked_for(str(parked), mark)
     fields = _pairs(flat)
     return Conversation(
         id=conversation_id,
         contact=Contact(Channel(fields["channel"]), fields["account"], fields["customer"]),
         rev=fields.get("rev", ""),
-        messages=in_order([_message(entry) for entry in inbox]),
+        messages=in_order([_message(entry, int(now)) for entry in inbox]),
         history=tuple(_line(entry) for entry in history),
         plan=read_plan(_pairs(plan)),
         now_ms=int(now),
@@ -251,19 +289,31 @@ def read(conversation_id: str, answer: Sequence[Any]) -> Conversation:
         acted_at_ms=int(fields.get("acted_at", 0)),
         window_told_ms=int(fields.get("window_told") or 0),
         notebook=fields.get("notebook", ""),
-        parked=str(parked),
-        parked_ms=int(parked_ms),
+        parked=why_parked,
+        parked_ms=int(parked_ms) if why_parked else 0,
+        turns=tuple(turn for record in turns if (turn := read_turn(record)) is not None),
+        spent_today=_spent_today(fields, int(now)),
+        limited=read_limited(fields.get("limited", "")),
     )
 
 
-def _message(entry: str) -> OpenMessage:
+def _spent_today(fields: Mapping[str, str], now_ms: int) -> float:
+    return float(fields.get("spent", 0)) if fields.get("spent_day") == str(now_ms // DAY_MS) else 0.0
+
+
+def _account_in(answer: Sequence[Any]) -> tuple[str, str]:
+    fields = _pairs(answer[2])
+    return fields.get("channel", ""), fields.get("account", "")
+
+
+def _message(entry: str, now_ms: int) -> OpenMessage:
     _, received, key, body = entry.split(" ", 3)
     data = orjson.loads(body)
     return OpenMessage(
         key=key,
         mid=data["mid"],
         at_ms=int(data["at"]),
-        received_ms=int(received),
+        received_ms=min(int(received), now_ms),  # later, where the server's clock has gone back since
         text=data.get("text", ""),
         notes=tuple(data.get("notes") or ()),
         needs_text=bool(data.get("needs_text")),

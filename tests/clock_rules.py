@@ -8,7 +8,7 @@ business of `benchmarks/`.
 import ast
 from collections.abc import Iterator
 
-CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time", "now_ms"}
+CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time", "now_ms", "ask_time", "server_ms"}
 CLOCKS |= {f"{name}_ns" for name in CLOCKS}
 TOLD = {"seconds", "first_byte_seconds", "waited_seconds", "elapsed"}
 """What the product calls a duration that it has measured itself."""

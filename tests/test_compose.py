@@ -84,8 +84,12 @@ def test_only_who_answers_customers_is_given_all_of_the_env_file() -> None:
     assert [name for name, service in SERVICES.items() if "env_file" in service] == ["web", "dispatcher", "worker"]
 
 
+STORE = {"REDIS_URL", "CELERY_BROKER_URL"}
+"""Addresses that may hold a password; who speaks to Redis has them."""
+
+
 @pytest.mark.parametrize(
-    ("service", "secrets"), [("beat", set()), ("flower", {"FLOWER_BASIC_AUTH"}), ("valkey", set())]
+    ("service", "secrets"), [("beat", STORE), ("flower", {"FLOWER_BASIC_AUTH", *STORE}), ("valkey", set())]
 )
 def test_the_others_are_given_the_secrets_that_they_read(service: str, secrets: set[str]) -> None:
     assert SERVICES[service]["environment"].keys() & SECRETS == secrets

@@ -6,12 +6,12 @@ from dataclasses import replace
 from bot.arranging import arrange
 from bot.buttons import SEPARATOR
 from bot.conversation import Conversation, HistoryLine, Plan, PlanMeta
-from bot.delivery import WindowClosed, may_write
+from bot.delivery import WindowClosed
 from bot.elements import NOTHING, Beside, pack_links
 from bot.language import script_language
+from bot.limits import Silent, TooMuch
 from bot.outcome import Deferral, Outcome, SilenceReason
 from bot.shift import Deferred, OnDuty, who_is_on_duty
-from bot.transcript import burst_text
 from bot.wishes import Wish, wish_of
 from runtime.clock import local
 from runtime.conversations import Lease
@@ -24,8 +24,10 @@ from worker.delivering import Delivery
 from worker.house import House
 from worker.incidents import incident, window_closing
 from worker.lease_keeper import keep_lease
+from worker.limits import limit_of, words_for_model
 from worker.looking_back import look_back
 from worker.typing_indicator import typing
+from worker.window import window_of
 
 log = get_logger(__name__)
 
@@ -95,7 +97,7 @@ class Turn:
         """Before any model is paid: is the window open, who is on duty, does the account rest?"""
         if conversation.opted_out and wish_of([m.text for m in conversation.messages]) is Wish.OPT_OUT:
             return await self._finish_unsaid(Outcome.SILENCED, SilenceReason.OPTED_OUT, conversation, alert=False)
-        window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=conversation.now_ms)
+        window = await window_of(self._house, conversation, now_ms=conversation.now_ms)
         if isinstance(window, WindowClosed):
             return await self._finish_unsaid(Outcome.EXPIRED, "window_closed", conversation)
         duty = self._who_is_on_duty(conversation, account)
@@ -105,6 +107,8 @@ class Turn:
         if conversation.parked:
             seconds = min(conversation.parked_ms / 1000, LOOK_AGAIN_SECONDS) + 0.5
             return await self._wait(conversation, seconds, "parked", conversation.parked)
+        if isinstance(limit_of(conversation, self._house.settings.config.limits), Silent):
+            return await self._finish_unsaid(Outcome.SILENCED, SilenceReason.FLOOD, conversation, alert=False)
         return ""
 
     def _who_is_on_duty(self, conversation: Conversation, account: Account) -> OnDuty | Deferred:
@@ -127,7 +131,7 @@ class Turn:
     async def _words(self, conversation: Conversation, account: Account) -> tuple[str, PlanMeta, Beside]:
         """What the customer will read, never blank: the model's checked reply, or a line of our own."""
         beside = NOTHING
-        customer_text = burst_text(conversation.messages)
+        customer_text = words_for_model(conversation, self._house.settings.config.limits)
         locale = script_language(customer_text)
         prompts = self._house.prompts(account)
         if conversation.failures >= FAILED_TURNS_BEFORE_HANDOVER:
@@ -140,6 +144,10 @@ class Turn:
         if wish is Wish.OPT_OUT:
             meta = PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True)
             return prompts.line("opt_out", locale), meta, beside
+        limit = limit_of(conversation, self._house.settings.config.limits)
+        if isinstance(limit, TooMuch):
+            meta = PlanMeta(Outcome.HANDED_OVER.value, limit.rule, stage=conversation.stage, rule=limit.rule)
+            return prompts.line("handoff", locale), meta, beside
         if all(message.needs_text for message in conversation.messages):
             meta = PlanMeta(Outcome.ANSWERED.value, "needs_text", stage=conversation.stage, rule="needs_text")
             words = prompts.line("unsupported_media", locale)
@@ -147,7 +155,7 @@ class Turn:
             started = self._house.monotonic()
             async with self._typing(account, conversation):
                 conversation = await self._house.media.read(conversation, seconds=self._budget.for_media)
-                customer_text = burst_text(conversation.messages)
+                customer_text = words_for_model(conversation, self._house.settings.config.limits)
                 thought = await self._think(conversation, account)
             words, meta = _words_of(thought, conversation, stub=prompts.line("stub", locale))
             beside = thought.reply.beside if thought.reply else beside

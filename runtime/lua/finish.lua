@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- The end of a turn in one step: outcomes, history, alert, lease. It must work when memory is full.
--- ARGV: cid, token, outcome, why, quiet, cap, takeover_ms (0: none), history_max, fields (JSON object to set),
+-- ARGV: cid, token, outcome, why, quiet, cap, takeover_ms (0: none), history_max, fields (JSON object to set;
+--       `turn` is a record for the limits),
 --       alert id ('' for none), alert (JSON), number of keys, keys..., then history lines
 -- Returns 'finished' or 'lost'.
 
@@ -20,7 +21,8 @@ redis.call('HDEL', at(cid), 'failures', 'vanished')
 -- A human who has written since the reply went out is followed by a disclosure of its own.
 local people_came = tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW
 for field, value in pairs(cjson.decode(ARGV[9])) do
-  if not (field == 'disclosed' and people_came) then redis.call('HSET', at(cid), field, value) end
+  if field == 'turn' then remember_turn(cid, value)
+  elseif not (field == 'disclosed' and people_came) then redis.call('HSET', at(cid), field, value) end
 end
 if TAKEOVER > 0 then redis.call('HSET', at(cid), 'takeover_until', text(NOW + TAKEOVER)) end
 if ARGV[10] ~= '' then raise_alert(cid, ARGV[10], ARGV[11]) end

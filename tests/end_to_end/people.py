@@ -22,7 +22,7 @@ class Customer:
         return self._stack.meta.text(self.id, text, account=self.account, **more)
 
     def writes(self, *texts: str) -> None:
-        """One webhook for each text, as Meta sends them, one right after the other: a burst has its quiet time."""
+        """One webhook for each text, as Meta sends them, as fast as we can: a burst comes within its quiet time."""
 
         async def post() -> list[int]:
             return [status for text in texts for status in await self._stack.meta.deliver(self.item(text))]

@@ -9,6 +9,7 @@ import pytest
 from bot.messages import Channel, Contact, CustomerMessage, MessageKind
 from runtime import queue
 from runtime.clock import now_ms
+from runtime.clock_watch import ClockWatch
 from runtime.embedded import EmbeddedValkey
 from runtime.health import SystemHealth
 from runtime.inbox import Inbox
@@ -82,7 +83,12 @@ async def test_what_is_due_becomes_a_poke(scripts: Scripts, settings: Settings) 
     async def all_are_poked() -> bool:
         return int(await scripts.command("LLEN", QUEUE_KEY)) >= 3
 
-    await run_until(Dispatcher(schedule, SystemHealth(scripts, settings), queue.make_celery(settings)), all_are_poked)
+    await run_until(
+        Dispatcher(
+            schedule, SystemHealth(scripts, settings), queue.make_celery(settings), ClockWatch(scripts, settings)
+        ),
+        all_are_poked,
+    )
 
     assert await scripts.command("LLEN", QUEUE_KEY) == 3
     await schedule.aclose()
@@ -103,7 +109,10 @@ async def test_a_queue_that_nobody_empties_does_not_grow(scripts: Scripts, setti
     async def many_rounds_are_over() -> bool:
         return schedule.rounds > 15
 
-    await run_until(Dispatcher(schedule, SystemHealth(scripts, settings), celery), many_rounds_are_over)
+    await run_until(
+        Dispatcher(schedule, SystemHealth(scripts, settings), celery, ClockWatch(scripts, settings)),
+        many_rounds_are_over,
+    )
 
     assert await scripts.command("LLEN", QUEUE_KEY) == QUOTA
     assert await scripts.command("ZCARD", "ns:due") == 20

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 def ports_let_go(source: str) -> list[int]:
     """Lines that use, outside the block which holds a socket, the port that the socket had."""
+    if "getsockname" not in source:
+        return []
     return sorted(
         {
             line

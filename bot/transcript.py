@@ -1,6 +1,7 @@
 """What the model reads: one system message, the conversation, and what this turn has looked up so far."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bot.addresses import beginning_of
@@ -26,7 +27,7 @@ class Transcript:
         self, history: Sequence[HistoryLine], burst: Sequence[OpenMessage], *, found_earlier: Sequence[str] = ()
     ) -> None:
         """`found_earlier` is what an unfinished turn before this one had looked up already."""
-        self._talk = [_spoken(line) for line in history[-HISTORY_FOR_MODEL:] if line.text.strip()]
+        self._talk = [_spoken(line) for line in _replies(history)[-HISTORY_FOR_MODEL:] if line.text.strip()]
         self._talk.append(("user", burst_text(burst)))
         self._tool_steps: list[dict[str, Any]] = []
         self._found: list[str] = list(found_earlier)
@@ -82,6 +83,18 @@ class Transcript:
 def burst_text(burst: Sequence[OpenMessage]) -> str:
     """The burst as one message: a customer who writes three lines asks once. Tags in it lose their force."""
     return neutralise_tags("\n".join(message.for_model for message in burst))
+
+
+def _replies(history: Sequence[HistoryLine]) -> list[HistoryLine]:
+    """The messages of one reply as one line: they were written down at the same moment."""
+    lines: list[HistoryLine] = []
+    for line in history:
+        before = lines[-1] if lines else None
+        if before and before.role == line.role == "bot" and before.at_ms == line.at_ms:
+            lines[-1] = replace(before, text=f"{before.text}\n{line.text}")
+        else:
+            lines.append(line)
+    return lines
 
 
 def _spoken(line: HistoryLine) -> tuple[str, str]:

@@ -148,11 +148,13 @@ class Inbox:
                 metadata = event.metadata or ""
                 tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
                 words = "\n".join([*event.notes, event.text] if event.text.strip() else event.notes)
-                line = _json({"role": "business", "text": words or "[message without text]", "at": event.at_ms})
+                key = key_of("echo", event.mid)
+                said = words or "[message without text]"
+                line = _json({"role": "business", "text": said, "at": event.at_ms, "key": key})
                 return [
                     "l" if event.found else "e",
                     *who,
-                    key_of("echo", event.mid),
+                    key,
                     at,
                     _likeness(event),
                     ours,

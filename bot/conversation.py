@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bot.limits import Limited, PastTurn
 from bot.messages import Contact, Media
 
 
@@ -158,6 +159,8 @@ class Conversation:
 
     `acted_at_ms` is the customer's last action of any kind by Meta's time (0: unknown), `window_told_ms` the one whose
     window's end the managers have been told of. `parked` says why the account rests ("": it does not), for `parked_ms`.
+    `turns` are those of the last hour, `spent_today` US dollars of this UTC day, `limited` the limit that was reached
+    last.
     """
 
     id: str
@@ -179,6 +182,9 @@ class Conversation:
     parked: str = ""
     parked_ms: int = 0
     revised: str = "0"
+    turns: tuple[PastTurn, ...] = ()
+    spent_today: float = 0.0
+    limited: Limited | None = None
 
     @property
     def failed_turns(self) -> int:

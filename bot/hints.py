@@ -9,6 +9,13 @@ _LANGUAGES = {
 
 LOOK_UP_NOW = "look_up_now"
 
+# For a model whose server cannot call tools, at the end of its system message.
+NO_TOOLS = (
+    "Tools are not available here, whatever is said above: call none, and announce no look-up. What is known stands in "
+    "this prompt and in what was already looked up for this answer. Name no price, stock, date or condition that "
+    "stands in neither: say that a colleague will find it out."
+)
+
 _HINTS = {
     "shorter": "Write two or three short sentences and finish every one of them.",
     "plain_words": "Write ordinary sentences only: no markup, no JSON, nothing that calls a function.",

@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Any
 
 from bot.model_output import CallFault
-from bot.repairs import Repair
+from bot.repairs import OF_THE_TALK, Repair
 from bot.verdict import Verdict
 
 MAX_KICKS = 2
-MAX_REPAIRS = 2
+MAX_REPAIRS = 5  # of one model in one turn; what is learned of a server is not refused again
 
 
 class Kick(StrEnum):
@@ -126,7 +126,9 @@ def next_move(
     kept_back = fallback_seconds if keeps_time_back(ladder, last.rung) else 0.0
     hurried = seconds_left - kept_back < shortest_call_seconds
     if not hurried:
-        same = _repair(attempts, last) or _repeat(attempts, last, seconds_left - kept_back, shortest_call_seconds)
+        same = _repair(attempts, ladder, last) or _repeat(
+            attempts, last, seconds_left - kept_back, shortest_call_seconds
+        )
         if same is not None:
             return same
     if last.last_step and not hurried and (bare := _bare(attempts, ladder, last, above)) is not None:
@@ -152,9 +154,10 @@ def _blames_provider(last: Attempt) -> bool:
     return last.verdict is Verdict.EMPTY_NO_TOKENS or last.fault in TRANSPORT or last.rule == "stream_cut"
 
 
-def _repair(attempts: Sequence[Attempt], last: Attempt) -> Ask | None:
-    """The same rung with a request that was mended; each cure is tried once."""
-    tried = [a.mended for a in attempts if a.mended is not Repair.NONE]
+def _repair(attempts: Sequence[Attempt], ladder: Sequence[Rung], last: Attempt) -> Ask | None:
+    """The same rung with a request that was mended; each cure is tried once, for each model where it is about one."""
+    mine = ladder[last.rung].model
+    tried = [a.mended for a in attempts if a.mended in OF_THE_TALK or (a.mended and ladder[a.rung].model == mine)]
     if last.repair is Repair.NONE or last.repair in tried or len(tried) >= MAX_REPAIRS:
         return None
     return Ask(last.rung, repair=last.repair, hint=last.hint, bare=last.bare)

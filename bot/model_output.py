@@ -68,6 +68,7 @@ class CallFault(StrEnum):
 class ModelCallFailed(Exception):
     """A call gave no completion; `fault` says why, `status` is the HTTP status or error code where there was one.
 
+    `repair` is the value of the `bot.repairs.Repair` with which the same request may be asked again, "" for none.
     `partial_text` and `partial_reasoning` are what had come by then. They stay out of `args`, so that no log and no
     report that prints the exception holds what a model thought.
     """
@@ -82,6 +83,7 @@ class ModelCallFailed(Exception):
         generation_id: str = "",
         partial_text: str = "",
         partial_reasoning: str = "",
+        repair: str = "",
     ) -> None:
         super().__init__(fault, status, retry_after_seconds, detail, seconds, generation_id)
         self.fault = fault
@@ -92,3 +94,4 @@ class ModelCallFailed(Exception):
         self.generation_id = generation_id
         self.partial_text = partial_text
         self.partial_reasoning = partial_reasoning
+        self.repair = repair

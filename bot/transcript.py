@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.addresses import beginning_of
 from bot.conversation import HistoryLine, OpenMessage
+from bot.cutting import cut_middle, recent
 from bot.model_output import ToolCall
 from bot.notebook import told
 from bot.tags import neutralise_tags
@@ -24,11 +25,20 @@ class Transcript:
     """
 
     def __init__(
-        self, history: Sequence[HistoryLine], burst: Sequence[OpenMessage], *, found_earlier: Sequence[str] = ()
+        self,
+        history: Sequence[HistoryLine],
+        burst: Sequence[OpenMessage],
+        *,
+        found_earlier: Sequence[str] = (),
+        most_chars: int = 0,
     ) -> None:
-        """`found_earlier` is what an unfinished turn before this one had looked up already."""
-        self._talk = [_spoken(line) for line in _replies(history)[-HISTORY_FOR_MODEL:] if line.text.strip()]
-        self._talk.append(("user", burst_text(burst)))
+        """`found_earlier` is what an unfinished turn before this one had looked up already. The burst, and all of the
+        history before it, get `most_chars` each; 0: as many as they have.
+        """
+        said = [line for line in _replies(history)[-HISTORY_FOR_MODEL:] if line.text.strip()]
+        self._talk = [_spoken(line.role, words) for line, words in recent(said, most_chars)]
+        self.burst = cut_middle(burst_text(burst), most_chars)
+        self._talk.append(("user", self.burst))
         self._tool_steps: list[dict[str, Any]] = []
         self._found: list[str] = list(found_earlier)
         self._told = len(self._found)  # how many of `_found` the tool steps do not tell themselves
@@ -48,6 +58,12 @@ class Transcript:
         for call, result in zip(calls, results, strict=True):
             self._tool_steps.append({"role": "tool", "tool_call_id": call.id, "content": result})
             self._found.append(told(f"{call.name} {call.arguments}", result))
+
+    def add_found(self, what: str, result: str) -> None:
+        """A look-up that no step of the model has asked for."""
+        self.flatten()
+        self._found.append(told(what, result))
+        self._told = len(self._found)
 
     def flatten(self) -> None:
         """From here on, tool steps so far are told as text; later ones are kept verbatim again."""
@@ -97,8 +113,8 @@ def _replies(history: Sequence[HistoryLine]) -> list[HistoryLine]:
     return lines
 
 
-def _spoken(line: HistoryLine) -> tuple[str, str]:
-    return ("user", neutralise_tags(line.text)) if line.role == "customer" else ("assistant", line.text)
+def _spoken(role: str, text: str) -> tuple[str, str]:
+    return ("user", neutralise_tags(text)) if role == "customer" else ("assistant", text)
 
 
 def _with_ids(raw_message: Mapping[str, Any], calls: Sequence[ToolCall]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dotenv import dotenv_values
+from runtime.env_file import ENV_FILE, read_env_lines
+from runtime.settings import refuse_errors
 
-ENV_FILE = Path(".env")
 EXAMPLE_FILE = Path(".env.example")
 
 MADE_UP: Mapping[str, Callable[[], str]] = {
@@ -29,8 +29,13 @@ class Variable:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The variables of `path` that have a value; none if there is no such file. `$` has no meaning in it."""
-    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value}
+    """The variables of `path` that have a value; none if there is no such file. `$` has no meaning in it.
+
+    Raise `SettingsInvalid` when it cannot be read, whole or in a line.
+    """
+    lines, faults = read_env_lines(path)
+    refuse_errors(faults)
+    return {line.name: line.value for line in lines}
 
 
 def merged_environment(path: Path, environ: Mapping[str, str]) -> dict[str, str]:

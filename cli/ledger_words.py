@@ -33,6 +33,7 @@ _EVENTS = {
     "failed": "Meta did not take it",
     "unknown": "it is not known whether Meta took it",
     "human_wrote": "a human wrote to the customer",
+    "empty_echo": "something without words or attachment was sent from our account",
     "automatic_reply": "Meta's own automatic reply went to the customer",
     "thread_taken": "another app took the conversation",
     "thread_returned": "the conversation was passed back to us",
@@ -42,6 +43,8 @@ _EVENTS = {
     "dropped": "the reply was thrown away before anything of it was sent",
     "mended": "the message was damaged in the store",
     "alert": "an alert for the managers was stored",
+    "alert_given_up": "the alert was given up: Telegram did not take it for a day",
+    "alert_dropped": "the alert was given up: too many others waited",
 }
 
 _SILENCES = {
@@ -52,7 +55,7 @@ _SILENCES = {
     "deleted": "the customer took it back",
     "standby": "another app has the conversation",
     "other_app": "another app has the conversation",
-    "flood": "too many unread messages at once",
+    "flood": "too much from one customer, or from a program: docs/limits.md",
 }
 
 

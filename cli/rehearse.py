@@ -149,11 +149,12 @@ def rehearse_at(url: str, port: int, options: Options, directory: Path) -> Repor
     for server in servers:
         server.start()
     try:
-        _wait_until_up(url)
+        _wait_until_up(url, settings.env.ops_token.get_secret_value().strip())
         theatre = Theatre(meta, model, telegram)
         times = Times(settings.config.debounce.max_wait_seconds, settings.config.turn.budget_seconds)
         with progress_bar() as show:
-            return _hold(options, directory, theatre, Stage(theatre), settings.env.redis_url, times, show)
+            redis_url = settings.env.redis_url.get_secret_value()
+            return _hold(options, directory, theatre, Stage(theatre), redis_url, times, show)
     finally:
         for server in servers:
             server.stop()
@@ -239,13 +240,17 @@ def _sandbox_of(settings: Settings, url: str) -> tuple[MetaSandbox, ModelStandIn
     return meta, ModelStandIn(), TelegramSandbox(token=env.telegram_bot_token.get_secret_value())
 
 
-def _wait_until_up(url: str) -> None:
+def _wait_until_up(url: str, ops_token: str) -> None:
+    headers = {b"Authorization": f"Bearer {ops_token}".encode()} if ops_token else {}
     deadline = time.monotonic() + JOIN_SECONDS
     sys.stderr.write(f"waiting for {url}/health/system to be fine (at most {JOIN_SECONDS:.0f} s)\n")
     while True:
         try:
-            if httpx.get(f"{url.rstrip('/')}/health/system", timeout=5, trust_env=False).is_success:
+            seen = httpx.get(f"{url.rstrip('/')}/health/system", headers=headers, timeout=5, trust_env=False)
+            if seen.is_success:
                 return
+            if seen.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+                raise StackFailed(f"{url}/health/system answers {seen.status_code}: set OPS_TOKEN as the stack has it")
         except httpx.HTTPError:
             pass  # not there yet: the deadline says when to stop asking
         if time.monotonic() > deadline:

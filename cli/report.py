@@ -10,7 +10,7 @@ import orjson
 from bot.report import report_of
 from cli.ledger import open_scripts
 from cli.store import settings_with_store
-from runtime.clock import local, now_ms
+from runtime.clock import local
 from runtime.redis import StoreUnavailable
 from runtime.settings import Settings
 from runtime.telemetry_records import Records, read_records
@@ -32,9 +32,8 @@ def run(*, since: str, json: bool) -> int:
         sys.stderr.write(f"--since {since!r} is no span; write it like 30d, 12h, 45m or 2w\n")
         return 2
     settings = settings_with_store()
-    until = now_ms()
     try:
-        records = asyncio.run(_records(settings, until - span))
+        records, until = asyncio.run(_records(settings, span))
     except StoreUnavailable as exc:
         return unreadable(exc)
     report = _dated(report_of(records.turns), records, until)
@@ -48,9 +47,11 @@ def run(*, since: str, json: bool) -> int:
     return 0
 
 
-async def _records(settings: Settings, since_ms: int) -> Records:
+async def _records(settings: Settings, span: int) -> tuple[Records, int]:
+    """Those of the last `span` milliseconds, and now: both by the clock that has dated them."""
     async with open_scripts(settings) as scripts:
-        return await read_records(scripts, since_ms=since_ms)
+        now_ms = await scripts.ask_time()
+        return await read_records(scripts, since_ms=now_ms - span), now_ms
 
 
 def _dated(report: dict[str, Any], records: Records, until: int) -> dict[str, Any]:

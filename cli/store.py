@@ -1,5 +1,7 @@
 """Which Redis a command talks to: REDIS_URL, or the embedded server of a running `nightshift up`."""
 
+from pydantic import SecretStr
+
 from runtime.settings import Settings, SettingsInvalid, load_settings
 
 
@@ -17,4 +19,4 @@ def settings_with_store() -> Settings:
     url = url_of_running(VALKEY_DIRECTORY)
     if url is None:
         raise SettingsInvalid("REDIS_URL is not set, and no `nightshift up` is running here")
-    return settings.model_copy(update={"env": settings.env.model_copy(update={"redis_url": url})})
+    return settings.model_copy(update={"env": settings.env.model_copy(update={"redis_url": SecretStr(url)})})

@@ -5,6 +5,7 @@ Honcho's own manager is not used, only its Procfile reader and its printer: the 
 and a process that ignores SIGTERM keeps it waiting for ever.
 """
 
+import io
 import os
 import queue
 import signal
@@ -61,6 +62,8 @@ class Supervisor:
 
     def __init__(self, *, output: TextIO, grace_seconds: float) -> None:
         self._grace_seconds = grace_seconds
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="backslashreplace")  # a terminal without our letters must not stop the house
         self._printer = Printer(output)
         self._output_is_gone = False
         self._colours = get_colours()

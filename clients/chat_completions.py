@@ -7,12 +7,12 @@ The shapes are those met in the wild: content as text, parts, null or absent; th
 import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from itertools import pairwise
 from typing import Any, Final
 
 import orjson
 
 from bot.model_output import Completion
+from clients.stream_text import assembled, joined, once
 from clients.tool_call_drafts import ToolCallDrafts
 from clients.usage import read_usage
 
@@ -59,11 +59,11 @@ class CompletionDraft:
 
     @property
     def content(self) -> str:
-        return joined(self._text[-1:] if _grows(self._text) else self._text)
+        return once(assembled(self._text))
 
     @property
     def reasoning(self) -> str:
-        thoughts = (joined(pieces) for pieces in self._thoughts.values())
+        thoughts = (assembled(pieces) for pieces in self._thoughts.values())
         return next(filter(None, thoughts), "") or _text_of_details(self._details)
 
     def add(self, body: Any, *, whole: bool = False) -> Progress:
@@ -100,7 +100,7 @@ class CompletionDraft:
     ) -> Completion:
         """The answer so far. Without `complete` tool calls are left out: their arguments may be half there."""
         content, reasoning = self.content, self.reasoning
-        thoughts = {name: joined(pieces) for name, pieces in self._thoughts.items()}
+        thoughts = {name: assembled(pieces) for name, pieces in self._thoughts.items()}
         raw_calls = self._calls.raw() if complete else []
         raw: dict[str, Any] = {"role": "assistant", "content": self._parts if self._parts is not None else content}
         if raw_calls:
@@ -116,7 +116,7 @@ class CompletionDraft:
             content=content if content.strip() else "",
             reasoning=reasoning,
             tool_calls=self._calls.finished() if complete else (),
-            refusal=joined(self._refusal),
+            refusal=assembled(self._refusal),
             finish_reason=self.finish_reason,
             native_finish_reason=self._native_finish_reason,
             model=self._model,
@@ -193,14 +193,6 @@ class CompletionDraft:
                 _merge_detail(self._details, detail)
 
 
-def _grows(pieces: Sequence[str]) -> bool:
-    """Each piece repeats all before it: some servers send the text so far where only its end belongs."""
-    said = [piece for piece in pieces if piece]
-    if len(said) < 3 or len(said[-1]) < 20:
-        return False
-    return all(later.startswith(earlier) for earlier, later in pairwise(said)) and len(said[-1]) > len(said[0])
-
-
 def parse_json(data: bytes) -> Any:
     """JSON as servers write it; raises ValueError. Python's own reader takes what orjson rightly refuses."""
     try:
@@ -210,16 +202,6 @@ def parse_json(data: bytes) -> Any:
             return json.loads(data.decode("utf-8", "replace"))
         except RecursionError as exc:
             raise ValueError("nested too deeply") from exc
-
-
-def joined(pieces: Sequence[str]) -> str:
-    """The text of `pieces`; halves of an emoji that came apart are put together, a lone half is replaced."""
-    text = "".join(pieces)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _unnested(body: dict[str, Any]) -> dict[str, Any]:

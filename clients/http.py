@@ -13,6 +13,8 @@ import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
+from clients.proxies import Proxies
+
 KEEPALIVE_SECONDS = 20.0
 DNS_CACHE_SECONDS = 30
 CHUNK_BYTES: Final = 16 * 1024
@@ -34,7 +36,8 @@ def make_http_client(
     """An `httpx.AsyncClient` with up to `limit` connections; further calls wait for a free one.
 
     It has no timeouts of its own: the caller's `asyncio.timeout` ends a call, and cancelling closes its connection.
-    It follows no redirect, keeps no cookie and reads no proxy variable. It belongs to the event loop of its first call.
+    It follows no redirect and keeps no cookie; the usual variables may name a proxy, see `clients.proxies`. It belongs
+    to the event loop of its first call.
     """
     return _Client(_Transport(limit), base_url=base_url, headers=dict(headers or {}), timeout=None, trust_env=False)
 
@@ -73,6 +76,7 @@ class _Transport(AiohttpTransport):
 
     def __init__(self, limit: int) -> None:
         super().__init__(verify=_tls_context(), client=lambda: _session(limit))
+        self._proxies = Proxies.from_environment()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if not isinstance(self.client, aiohttp.ClientSession):
@@ -85,6 +89,7 @@ class _Transport(AiohttpTransport):
                 data=await request.aread() or None,
                 allow_redirects=False,
                 auto_decompress=False,
+                proxy=self._proxies.of(request.url),
                 timeout=_timeout(request.extensions.get("timeout")),
             )
         except (aiohttp.ClientError, TimeoutError) as exc:
@@ -120,10 +125,23 @@ def _timeout(asked: Mapping[str, float | None] | None) -> aiohttp.ClientTimeout:
     )
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Says of a proxy that refused or broke off what is so: the request never left, for there was no tunnel yet."""
+
+    async def _create_proxy_connection(self, req: Any, *rest: Any) -> Any:
+        try:
+            return await super()._create_proxy_connection(req, *rest)
+        except aiohttp.ClientConnectorError:
+            raise
+        except (aiohttp.ClientError, OSError) as exc:
+            raise aiohttp.ClientProxyConnectionError(req.connection_key, OSError(type(exc).__name__)) from exc
+
+
 def _session(limit: int) -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(
+    connector = _Connector(
         limit=limit, ssl=_tls_context(), keepalive_timeout=KEEPALIVE_SECONDS, ttl_dns_cache=DNS_CACHE_SECONDS
     )
+    # Not aiohttp's own way to a proxy: it would read ~/.netrc as well, and answer for our Authorization header.
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
 
 

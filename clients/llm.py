@@ -1,23 +1,27 @@
 """The client of any OpenAI-compatible `/chat/completions`: one call, one completion or one sorted failure.
 
 It streams, so that cutting a call also ends its cost, and it does not retry: the ladder decides. The one exception
-is a server that refuses optional fields by name (400, 404 or 422): it is asked once more without them, and they
-stay away from that server for the life of this client.
+is a server that refuses optional fields by name (400, 404 or 422): it is asked once more without them.
+
+What a refusal tells of a model (`clients.llm_refusals`) is kept for the life of this client: every later request for
+that model goes out as its server takes it, and the failure names the repair, so that the ladder asks again.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 import httpx
 
 from bot.model_output import CallFault, Completion, ModelCallFailed
+from bot.repairs import Repair
 from clients.chat_completions import CompletionDraft, parse_json
 from clients.http import NEVER_LEFT
 from clients.llm_deadlines import CallTimer, Deadlines
-from clients.llm_errors import refused_fields, retry_after_seconds, sort_failure
-from clients.llm_requests import OPTIONAL_FIELDS, ModelRequest, encode
+from clients.llm_errors import retry_after_seconds, sort_failure
+from clients.llm_known_models import KnownModels
+from clients.llm_refused import Refusal, read_refusal
+from clients.llm_requests import ModelRequest, encode
 from clients.sse import EventReader
 from runtime.clock import now_ms
 
@@ -25,7 +29,6 @@ __all__ = ["Deadlines", "LLMClient", "ModelRequest"]
 
 MAX_BODY_BYTES: Final = 2 * 1024 * 1024  # an answer in one piece
 MAX_STREAM_BYTES: Final = 16 * 1024 * 1024  # a streamed token costs up to half a kilobyte
-MAX_ERROR_BYTES: Final = 64 * 1024
 # Errors after the start that mean: the answer was longer than `max_tokens`.
 TOO_LONG_WORDS: Final = ("max_tokens_exceeded", "token_limit_exceeded")
 
@@ -45,7 +48,9 @@ class LLMClient:
         api_key: str,
         clock: Callable[[], int] = now_ms,
         max_stream_bytes: int = MAX_STREAM_BYTES,
+        on_learned: Callable[[str, str], None] = lambda _model, _what: None,
     ) -> None:
+        """`on_learned` hears what the first refusal of each kind has taught of a model, see `KnownModels`."""
         self._http = http
         self._url = base_url.rstrip("/") + "/chat/completions"
         self._address: httpx.URL | None = None  # of `_url`, once a call has found that it is one
@@ -61,12 +66,20 @@ class LLMClient:
         )
         self._clock = clock
         self._max_stream_bytes = max_stream_bytes
-        self._unwanted: frozenset[str] = frozenset()
+        self._known = KnownModels(url=self._url, clock=clock, on_learned=on_learned)
+
+    def takes_tools(self, model: str) -> bool:
+        """False once its server has said that it cannot call any."""
+        return self._known.takes_tools(model)
+
+    def fit(self, request: ModelRequest) -> ModelRequest:
+        """The request as it would go out: without the wishes that its model has refused before."""
+        return self._known.fit(request)
 
     async def complete(self, request: ModelRequest, deadlines: Deadlines) -> Completion:
         """Ask once. Raise `ModelCallFailed` when no completion came; a cut answer with text has `complete=False`."""
         loop = asyncio.get_running_loop()
-        call = _Call(CallTimer(deadlines, now=loop.time()), loop=loop, max_stream_bytes=self._max_stream_bytes)
+        call = _Call(deadlines, loop=loop, max_stream_bytes=self._max_stream_bytes)
         try:
             async with asyncio.timeout_at(call.timer.next()[0]) as call.scope:
                 return await self._ask(request, call)
@@ -84,21 +97,19 @@ class LLMClient:
             raise call.failure(CallFault.CUT, detail=type(exc).__name__) from exc
 
     async def _ask(self, request: ModelRequest, call: "_Call") -> Completion:
-        unwanted = self._unwanted
-        body = request.body(without=unwanted)
-        refusal = await self._exchange(body, call)
-        if refusal is not None:
-            refused = self._refused(body, refusal)
-            if not refused:
-                self._fail(call, refusal)
-            # Remembered even if the second request fails for another reason: the name was in the refusal.
-            self._unwanted |= refused
-            refusal = await self._exchange(request.body(without=unwanted | refused), call)
-            if refusal is not None:
-                self._fail(call, refusal)
+        request = self.fit(request)
+        for may_repeat in (True, False):
+            body = self._known.of(request.model).body(request)
+            refusal = await self._exchange(body, call) or call.refusal_inside()
+            if refusal is None:
+                break
+            dropped = self._known.drop_fields(request.model, refusal.status, refusal.body, body)
+            if not (dropped and may_repeat):
+                self._fail(call, request, body, refusal)
+            call.begin_again()
         return call.conclude()
 
-    async def _exchange(self, body: dict[str, Any], call: "_Call") -> "_Refusal | None":
+    async def _exchange(self, body: dict[str, Any], call: "_Call") -> Refusal | None:
         self._address = self._address or httpx.URL(self._url)
         request = httpx.Request("POST", self._address, content=encode(body), headers=self._headers)
         response = await self._http.send(request, stream=True)
@@ -107,57 +118,27 @@ class LLMClient:
             if response.is_success:
                 await call.read(response)
                 return None
-            return await _read_refusal(response)
+            return await read_refusal(response)
         finally:
             await response.aclose()
 
-    def _refused(self, body: dict[str, Any], refusal: "_Refusal") -> frozenset[str]:
-        """The fields to go on without. A server that names one stranger knows none of them, so all go at once.
-
-        OpenRouter knows them all: there only those named go, or `provider`, and the privacy it asks for, would be lost.
-        """
-        if refusal.status not in (400, 404, 422):
-            return frozenset()
-        sent = OPTIONAL_FIELDS & body.keys()
-        named = refused_fields(refusal.body, sent)
-        if named and not (urlsplit(self._url).hostname or "").endswith("openrouter.ai"):
-            return sent
-        return named
-
-    def _fail(self, call: "_Call", refusal: "_Refusal") -> NoReturn:
+    def _fail(self, call: "_Call", request: ModelRequest, sent: dict[str, Any], refusal: Refusal) -> NoReturn:
         fault, status, detail = sort_failure(refusal.status, refusal.body)
         wish = retry_after_seconds(refusal.retry_after, refusal.body, now_ms=self._clock())
-        raise call.failure(fault, status=status, retry_after=wish, detail=detail)
-
-
-class _Refusal:
-    """A response that is not a 2xx: its status, its body as far as it is JSON, and its Retry-After."""
-
-    def __init__(self, status: int, body: Any, retry_after: str | None) -> None:
-        self.status = status
-        self.body = body
-        self.retry_after = retry_after
-
-
-async def _read_refusal(response: httpx.Response) -> _Refusal:
-    data = bytearray()
-    async for chunk in response.aiter_bytes():
-        data += chunk
-        if len(data) > MAX_ERROR_BYTES:
-            break
-    try:
-        body = parse_json(bytes(data))
-    except ValueError:
-        body = None  # a proxy's HTML page, or nothing: the status is all there is
-    return _Refusal(response.status_code, body, response.headers.get("retry-after"))
+        repair = self._known.learn(request, refusal.status, refusal.body, sent)
+        if repair and fault is CallFault.OVERLOADED:
+            fault = CallFault.BAD_REQUEST  # said with a 500, and yet it is the request
+        raise call.failure(fault, status=status, retry_after=wish, detail=detail, repair=repair)
 
 
 class _Call:
     """What one call has received so far, and its deadlines."""
 
-    def __init__(self, timer: CallTimer, *, loop: asyncio.AbstractEventLoop, max_stream_bytes: int) -> None:
+    def __init__(self, deadlines: Deadlines, *, loop: asyncio.AbstractEventLoop, max_stream_bytes: int) -> None:
         self.draft = CompletionDraft()
-        self.timer = timer
+        self._deadlines = deadlines
+        self._began = loop.time()
+        self.timer = CallTimer(deadlines, now=self._began)
         self.scope: asyncio.Timeout = asyncio.timeout(None)  # replaced by the one that is entered
         self.generation_id = ""
         self._loop = loop
@@ -168,6 +149,18 @@ class _Call:
     @property
     def is_finished(self) -> bool:
         return self._fault is None and (self._done or self.draft.finish_reason is not None)
+
+    def refusal_inside(self) -> Refusal | None:
+        """Some servers refuse with a 200 and an error in its body, or in its first event."""
+        draft = self.draft
+        return None if draft.error is None or draft.has_choices else Refusal(None, draft.error)
+
+    def begin_again(self) -> None:
+        """Nothing of the refused exchange counts but its time."""
+        self.draft = CompletionDraft()
+        self._done, self._fault = False, None
+        self.timer = CallTimer(self._deadlines, now=self._began)
+        self.scope.reschedule(self.timer.next()[0])
 
     async def read(self, response: httpx.Response) -> None:
         """Read a 2xx by what it is, not by what was asked for: some servers do not stream."""
@@ -201,11 +194,18 @@ class _Call:
         raise self.failure(CallFault.CUT, detail="no_finish")
 
     def failure(
-        self, fault: CallFault, *, status: int | None = None, retry_after: float | None = None, detail: str = ""
+        self,
+        fault: CallFault,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        detail: str = "",
+        repair: Repair = Repair.NONE,
     ) -> ModelCallFailed:
         seconds = self.timer.elapsed(self._loop.time())
         text, reasoning = self.draft.content, self.draft.reasoning
-        return ModelCallFailed(fault, status, retry_after, detail, seconds, self.generation_id, text, reasoning)
+        told = (fault, status, retry_after, detail, seconds, self.generation_id, text, reasoning, repair)
+        return ModelCallFailed(*told)
 
     async def _read_whole(self, head: bytes, chunks: AsyncIterator[bytes]) -> None:
         self._expect_whole()

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
@@ -48,22 +48,34 @@ _SIGNATURES: Final[Sequence[tuple[str, re.Pattern[str]]]] = tuple(
         ("empty_content", r"(content|text|messages?).{0,60}(empty|non-whitespace|at least one)"),
         (
             "context_too_long",
-            r"context (length|window|size)|prompt is too long|too many (input )?tokens|input.{0,20}too long",
+            (
+                r"context (length|window|size|limit|the overflows)|prompt is too long|too many (input )?tokens"
+                r"|input.{0,20}too long|request too large|(prompt|model) tokens? limit|exceeds max length|n_keep"
+                r"|input token count|must have less than \d+ tokens|max_new_tokens|max_tokens must be at least 1, got -"
+            ),
         ),
         ("fewer_max_tokens", r"fewer max_tokens|max_tokens.{0,40}(too large|exceeds|at most)"),
         ("unknown_model", r"model.{0,60}(not (exist|found)|does not exist|not a valid)|not a valid model"),
         ("no_endpoints", r"no (allowed |available )?(endpoints|providers)"),
     )
 )
+DEEPEST: Final = 4  # of the objects within an error object that are read
 _SLUG: Final = re.compile(r"[a-z][a-z0-9_.]{0,39}")
 _REFUSED_BEFORE: Final = (
     r"(?:unknown|unrecogni[sz]ed|unsupported|unexpected|extra)\W+(?:(?:request|json|body|payload|keyword)\W+)*"
-    r"(?:parameters?|arguments?|fields?|property|properties|names?|keys?|inputs?)"
+    r"(?:param(?:eter)?s?|arguments?|fields?|property|properties|names?|keys?|inputs?)"
     r"(?:\W+(?:supplied|provided|found))?\W+"
 )
 _REFUSED_AFTER: Final = (
-    r"[\"'`][^.{}]{0,60}?(?:unsupported|not supported|not permitted|not allowed|unknown|unrecogni[sz]ed|not a valid)"
+    r"[\"'`][^.{}]{0,60}?"
+    r"(?:unsupported|not supported|not permitted|not allowed|unknown|unrecogni[sz]ed|not a valid|deprecated)"
 )
+# Pydantic's words, as Anthropic, Fireworks and vLLM show them.
+_EXTRA: Final = (
+    r"(?<![\w.]){name}: extra inputs are not permitted|extra inputs are not permitted, field: ['\"]{name}['\"]"
+    r"|extra_forbidden.{{0,40}}loc['\"]: ?[(\[]\s*['\"]body['\"], ?['\"]{name}['\"]\s*[)\]]"
+)
+_WITHIN_MESSAGES: Final = re.compile(r"messages?[.\[]\s?'?\d", re.IGNORECASE)
 
 
 def sort_failure(status: int | None, body: Any) -> tuple[CallFault, int | None, str]:
@@ -76,12 +88,12 @@ def sort_failure(status: int | None, body: Any) -> tuple[CallFault, int | None, 
     metadata = metadata if isinstance(metadata, Mapping) else {}
     code = _as_status(error.get("code"))
     reported = code or status
-    text = " ".join(_strings(error, metadata))
+    text = words_of(body)
     words = [w for w in (metadata.get("error_type"), error.get("code"), error.get("type")) if isinstance(w, str)]
     known = next((w for w in words if w in _BY_WORD and not (w in _VAGUE and reported)), None)
     fault = _BY_WORD[known] if known else _by_status(reported, metadata)
     signature = _signature(text)
-    if fault is CallFault.BAD_REQUEST and signature == "context_too_long":
+    if signature == "context_too_long" and _may_be_too_long(fault, reported, text):
         fault = CallFault.CONTEXT_TOO_LONG
     precise = known if known not in _SAYS_LITTLE else None
     detail = precise or signature or known or next((w for w in words if _SLUG.fullmatch(w)), "")
@@ -107,17 +119,41 @@ def refused_fields(body: Any, sent: frozenset[str]) -> frozenset[str]:
     """
     error = error_object(body)
     found = {error["param"]} if isinstance(error.get("param"), str) else set()
-    detail = error.get("detail")
-    for item in detail if isinstance(detail, list) else ():
-        location = item.get("loc") if isinstance(item, Mapping) else None
-        if isinstance(location, list | tuple) and len(location) > 1 and isinstance(location[1], str):
-            found.add(location[1])
-    metadata = error.get("metadata")
-    text = " ".join(_strings(error, metadata if isinstance(metadata, Mapping) else {}))
+    found |= _located(error)
+    text = words_of(body)
     for name in sent - found:
-        if re.search(rf"{_REFUSED_BEFORE}{name}(?![\w.])|[\"'`]{name}{_REFUSED_AFTER}", text, re.IGNORECASE):
+        words = rf"{_REFUSED_BEFORE}{name}(?!\w|\.\w)|[\"'`]{name}{_REFUSED_AFTER}|{_EXTRA.format(name=name)}"
+        if re.search(words, text, re.IGNORECASE):
             found.add(name)
+    if _WITHIN_MESSAGES.search(text):
+        found.discard("reasoning")  # that of a message, then, which has the same name
     return frozenset(found & sent)
+
+
+def words_of(body: Any) -> str:
+    """All that a server says in an error, in one text; the upstream's own words are in `metadata.raw`."""
+    error = error_object(body)
+    metadata = error.get("metadata")
+    return " ".join(_strings(error, metadata if isinstance(metadata, Mapping) else {}))
+
+
+def _located(error: Mapping[str, Any]) -> set[str]:
+    """The top-level fields among the places that Pydantic names."""
+    return {place[1] for place in places_in(error) if len(place) > 1 and isinstance(place[1], str)}
+
+
+def places_in(value: Any, *, depth: int = 0) -> Iterator[Sequence[Any]]:
+    """Pydantic's places of what is wrong, such as ["body", "session_id"], wherever in an error body they stand."""
+    if depth > DEEPEST:
+        return
+    if isinstance(value, Mapping):
+        if isinstance(place := value.get("loc"), list):
+            yield place
+        for key in ("detail", "message", "error"):
+            yield from places_in(value.get(key), depth=depth + 1)
+    elif isinstance(value, list):
+        for item in value[:20]:
+            yield from places_in(item, depth=depth + 1)
 
 
 def retry_after_seconds(header: str | None, body: Any, *, now_ms: int) -> float | None:
@@ -158,16 +194,33 @@ def _by_status(status: int | None, metadata: Mapping[str, Any]) -> CallFault:
             return CallFault.OVERLOADED
 
 
+def _may_be_too_long(fault: CallFault, status: int | None, text: str) -> bool:
+    """What is too long for the model, or for what one minute or the balance allows, will be so again: waiting is no
+    cure. Local servers say it with a 500 or inside a 200.
+    """
+    if "request too large" in text.lower():
+        return True
+    return fault is CallFault.BAD_REQUEST or (fault is CallFault.OVERLOADED and status in (None, 500)) or status == 402
+
+
 def _as_status(code: Any) -> int | None:
     if isinstance(code, str) and code.isdecimal():
         code = int(code)
     return code if isinstance(code, int) and not isinstance(code, bool) and 300 <= code < 600 else None
 
 
-def _strings(*sources: Mapping[str, Any]) -> list[str]:
-    """Where servers put their words; the upstream's own are in `metadata.raw`."""
-    values = (source.get(key) for source in sources for key in ("message", "detail", "raw"))
-    return [value[:4000] for value in values if isinstance(value, str)]
+def _strings(*sources: Mapping[str, Any], depth: int = 0) -> list[str]:
+    """Where servers put their words, which may be objects and lists again, or JSON as text."""
+    found: list[str] = []
+    for source in sources:
+        for key in ("message", "detail", "raw", "msg"):
+            value = source.get(key)
+            if isinstance(value, str):
+                found.append(value[:4000].replace('\\"', '"'))
+            items = [item for item in (value if isinstance(value, list) else [value])[:20] if isinstance(item, Mapping)]
+            if depth < DEEPEST:
+                found += _strings(*map(error_object, items), depth=depth + 1)
+    return found
 
 
 def _signature(text: str) -> str:

@@ -26,6 +26,7 @@ from telegram.request import BaseRequest, RequestData
 from bot.errors import NeedsOperator, NightshiftError, OutcomeUnknown, Refused, Transient
 from clients.http import NEVER_LEFT, make_http_client
 from clients.telegram_html import cut_html, cut_text, plain_text
+from runtime.masking import mask_known
 from runtime.settings import Environment
 
 T = TypeVar("T")
@@ -185,7 +186,7 @@ class _Bot(Bot):
 
 
 class _Request(BaseRequest):
-    """The library's requests over our HTTP client: no proxy from the environment, and lost is told from never left."""
+    """The library's requests over our HTTP client, by which lost is told from never left."""
 
     def __init__(self, timeout_seconds: float, connect_seconds: float) -> None:
         self._timeout_seconds = timeout_seconds
@@ -235,6 +236,7 @@ class _Request(BaseRequest):
 
 
 async def _html_or_plain(html: str, send: Callable[[str, str | None], Awaitable[T]]) -> T:
+    html = mask_known(html, "[secret]")  # a reason in an alert is what somebody else's words said
     if not plain_text(html).strip():
         raise AlertRefused("blank alert, not sent")
     try:

@@ -65,7 +65,7 @@ class ToolCallDrafts:
         taken: set[str] = set()
         calls: list[dict[str, Any]] = []
         for draft in self._drafts:
-            arguments = "".join(draft.arguments).strip()
+            arguments = _once(draft.arguments).strip()
             if not draft.name and not arguments:
                 continue
             call_id = draft.id if draft.id and draft.id not in taken else _free_id(len(calls) + 1, taken)
@@ -106,6 +106,14 @@ def _arguments(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _once(pieces: Sequence[str]) -> str:
+    """Arguments that are whole and come again as one piece count once."""
+    said = [piece for piece in pieces if piece.strip()]
+    before = "".join(said[:-1]).strip()
+    repeated = before and before == said[-1].strip() and _is_json([before])
+    return before if repeated else "".join(pieces)
 
 
 def _is_json(pieces: Sequence[str]) -> bool:

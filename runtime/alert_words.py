@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.alerting import AlertWords
+from runtime.text_files import TextUnreadable, read_text
 
 ALERTS_FILE = "alerts.toml"
 PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
@@ -25,11 +26,13 @@ def read_alert_words(root: Path, locale: str) -> AlertWords:
     """Raise `AlertWordsInvalid`; `reasons.default` covers a rule without words of its own."""
     path = root / locale / ALERTS_FILE
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        raw = tomllib.loads(read_text(path))
     except FileNotFoundError as exc:
         raise AlertWordsInvalid([f"{path} is missing: managers would be told nothing"]) from exc
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
-        raise AlertWordsInvalid([f"{path} cannot be read: {exc}"]) from exc
+    except TextUnreadable as exc:
+        raise AlertWordsInvalid([str(exc)]) from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise AlertWordsInvalid([f"{path} is not valid TOML: {exc}"]) from exc
     faults = [
         f"{path}: [{table}] {name} is missing or not text"
         for table, names in (("titles", _TITLES), ("labels", _LABELS), ("units", _UNITS), ("reasons", ("default",)))

@@ -25,10 +25,12 @@ def start_child(
     cwd: Path | None = None,
     output: int | IO[bytes] | None = None,
     keep_fds: Sequence[int] = (),
+    umask: int = -1,
 ) -> subprocess.Popen[bytes]:
     """Start `command` in a session of its own, out of reach of the terminal's Ctrl-C; stdout and stderr go to `output`.
 
-    Call it from a thread that stays: to the kernel the parent is the thread that made the child.
+    `umask` is the child's; -1 leaves it as it is. Call it from a thread that stays: to the kernel the parent is the
+    thread that made the child.
     """
     tied = [sys.executable, "-I", "-S", __file__, str(int(on_parent_death)), str(os.getpid()), *command]
     return subprocess.Popen(  # noqa: S603  the command is the caller's, and no shell reads it
@@ -40,6 +42,7 @@ def start_child(
         cwd=cwd,
         start_new_session=True,
         pass_fds=tuple(keep_fds),
+        umask=umask,
     )
 
 

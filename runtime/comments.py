@@ -7,10 +7,14 @@ import orjson
 
 from bot.messages import Channel, Comment, Contact
 from runtime.hashing import key_of, text_hash
+from runtime.logging import get_logger
 from runtime.scripts import Scripts
+
+log = get_logger(__name__)
 
 SEEN_MS = 8 * 86_400_000  # longer than a comment can be answered
 LEASE_SECONDS = 60.0  # a sender that has not reported by then is gone
+UNCONFIRMED_SECONDS = 5.0
 MOST_TEXT = 500
 
 
@@ -38,20 +42,33 @@ class CommentOutbox:
             "at": comment.at_ms,
             "text": comment.text[:MOST_TEXT],
         }
-        return bool(await self._scripts.run("comment", key, orjson.dumps(payload).decode(), SEEN_MS))
+        return bool(await self._scripts.run_confirmed("comment", key, orjson.dumps(payload).decode(), SEEN_MS))
 
     async def due(self, *, now_ms: int, limit: int) -> list[WaitingComment]:
         ids = await self._scripts.command("ZRANGEBYSCORE", "ns:comments:due", "-inf", now_ms, "LIMIT", 0, limit)
         if not ids:
             return []
         bodies = await self._scripts.command("HMGET", "ns:comments", *ids)
-        return [_waiting(str(key), orjson.loads(raw)) for key, raw in zip(ids, bodies, strict=True) if raw]
+        found: list[WaitingComment] = []
+        for key, raw in zip(map(str, ids), bodies, strict=True):
+            if (waiting := _waiting(key, raw)) is not None:
+                found.append(waiting)
+            else:  # nobody could answer it, and it would stand before the others for ever
+                log.error("comment_unreadable", comment=key)
+                await self._scripts.run("settle_comment", key, "unreadable", 0)
+        return found
 
     async def begin(self, waiting: WaitingComment, reply: str) -> str:
-        """ "sending" when the call may be made now; "taken", "gone" or "unknown" when it may not."""
+        """ "sending" when the call may be made now; "taken", "gone", "unknown" when it may not. "unconfirmed": too few
+        replicas know of it, and a failover would have it sent once more; it is tried again in a while."""
         comment = waiting.comment
         cid = Contact(comment.channel, comment.account_id, comment.customer_id).conversation_id
-        return str(await self._scripts.run("begin_comment", waiting.id, LEASE_SECONDS * 1000, cid, text_hash(reply)))
+        lease_ms, hashed = LEASE_SECONDS * 1000, text_hash(reply)
+        word, doubt = await self._scripts.run_doubted("begin_comment", waiting.id, lease_ms, cid, hashed)
+        if word == "sending" and await doubt:
+            await self._scripts.run("settle_comment", waiting.id, "unconfirmed", UNCONFIRMED_SECONDS * 1000)
+            return "unconfirmed"
+        return str(word)
 
     async def again(self, waiting: WaitingComment, seconds: float) -> None:
         await self._scripts.run("settle_comment", waiting.id, "again", round(seconds * 1000))
@@ -82,8 +99,13 @@ class CommentOutbox:
         )
 
 
-def _waiting(key: str, body: dict[str, Any]) -> WaitingComment:
-    comment = Comment(
-        Channel(body["channel"]), body["account"], body["comment"], body["customer"], int(body["at"]), body["text"]
-    )
-    return WaitingComment(key, comment, int(body.get("tries", 0)))
+def _waiting(key: str, raw: str | None) -> WaitingComment | None:
+    """None for a line that another version has written, or nobody."""
+    try:
+        body: dict[str, Any] = orjson.loads(raw or "")
+        comment = Comment(
+            Channel(body["channel"]), body["account"], body["comment"], body["customer"], int(body["at"]), body["text"]
+        )
+        return WaitingComment(key, comment, int(body.get("tries", 0)))
+    except (ValueError, KeyError, TypeError):
+        return None

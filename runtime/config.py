@@ -24,7 +24,6 @@ class Business(Section):
     disclosure: bool = True
     mark_seen: bool = True
     timezone: str = "UTC"
-    phone_regions: tuple[str, ...] = ("RU",)
 
     @field_validator("timezone")
     @classmethod
@@ -219,10 +218,11 @@ class StoreSettings(Section):
 
 
 class CustomerLimits(Section):
-    """What one customer may cost. 0: no limit.
+    """What one customer may cost; see `bot.limits`. 0: no limit.
 
-    `turns_per_customer_hour`: beyond, the conversation is handed over once, then `silenced: flood`.
-    `burst_chars`: more of one burst is cut in the middle for the model. `cost_per_customer_day`: US dollars.
+    `turns_per_customer_hour`: beyond, the conversation is handed over once, then `silenced: flood` for an hour.
+    `burst_chars`: more of one burst is cut in the middle for the model, and the history before it gets as many again.
+    `cost_per_customer_day`: US dollars since midnight UTC, by the prices that are known; beyond, as for turns.
     """
 
     turns_per_customer_hour: int = Field(40, ge=0)

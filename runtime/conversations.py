@@ -13,13 +13,17 @@ import orjson
 from bot.conversation import Conversation, Enclosure, HistoryLine, PartState, PlanMeta
 from bot.errors import NightshiftError
 from bot.outcome import Deferral, Outcome
+from runtime.confirming import CONFIRM_SECONDS
 from runtime.hashing import key_of, text_hash
+from runtime.logging import get_logger
 from runtime.pacing import Place
-from runtime.parking import Parked
+from runtime.parking import Parked, token_mark
 from runtime.plans import further_fields
 from runtime.scripts import Scripts
 from runtime.settings import Settings
 from runtime.views import View, kept_line, view_of
+
+log = get_logger(__name__)
 
 LEASE_SECONDS = 15.0
 RENEW_SECONDS = 4.0
@@ -53,6 +57,7 @@ class Conversations:
         debounce = settings.config.debounce
         self._quiet = round(debounce.quiet_seconds * 1000)
         self._cap = round(debounce.max_wait_seconds * 1000)
+        self._marks = {(a.channel.value, a.id): token_mark(a) for a in settings.config.accounts}
 
     async def claim(self, conversation_id: str) -> "tuple[Lease, Conversation] | str":
         """The lease and all that the turn needs; or the reason why there is nothing to do.
@@ -68,8 +73,13 @@ class Conversations:
         answer = await self._scripts.run("claim", conversation_id, token, LEASE_SECONDS * 1000, HISTORY_LINES)
         if answer[0] != "claimed":
             return str(answer[0])
-        view = view_of(conversation_id, answer)
-        return Lease(self._scripts, conversation_id, token, self._quiet, self._cap, revised=view.revised), view
+        self._scripts.clock.tells(int(answer[1]))
+        view = view_of(conversation_id, answer, self._marks)
+        return Lease(self._scripts, view, token, self._quiet, self._cap), view
+
+    async def clock_ahead_ms(self) -> int:
+        """By how much the server's clock may be ahead of the true time (runtime/clock_watch.py); most often 0."""
+        return int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
 
     async def customer_of(self, conversation_id: str) -> str:
         """The scoped id behind a conversation; "" when it is not kept any more."""
@@ -83,24 +93,35 @@ class Conversations:
     async def record(
         self, conversation_id: str, plan_id: str, part: int, state: PartState, *, mid: str = "", code: str = ""
     ) -> str:
-        """A fact: it needs no lease, and a message id once known is never taken back."""
+        """A fact: it needs no lease, and a message id once known is never taken back.
+
+        Where replicas are asked for, that a part is sent waits for them but does not depend on them: a failover that
+        forgot it would find the part `sending`, and look whether it arrived.
+        """
         key = key_of("echo", mid) if mid else ""
-        return str(await self._scripts.run("record_part", conversation_id, plan_id, part, state.value, key, code))
+        values = (conversation_id, plan_id, part, state.value, key, code)
+        if state is not PartState.SENT:
+            return str(await self._scripts.run("record_part", *values))
+        stands, doubt = await self._scripts.run_doubted("record_part", *values)
+        if reason := await doubt:
+            log.warning("fact_not_confirmed", conversation=conversation_id, part=part, reason=reason)
+            await self._scripts.command("HINCRBY", "ns:events", "sent_unconfirmed", 1)
+        return str(stands)
 
 
 class Lease:
     """The right to decide for one conversation, until it runs out or somebody human takes over."""
 
-    def __init__(
-        self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int, *, revised: str = "0"
-    ) -> None:
+    def __init__(self, scripts: Scripts, view: View, token: str, quiet_ms: int, cap_ms: int) -> None:
         self._scripts = scripts
-        self.conversation_id = conversation_id
+        self.conversation_id = view.conversation_id
         self.token = token
         self.notebook = ""  # what was looked up so far: kept when the turn is given back unfinished
-        self.revised = revised  # of the words that the turn has read last
+        self.revised = view.revised  # of the words that the turn has read last
         self._quiet = quiet_ms
         self._cap = cap_ms
+        self._marks = view.marks  # of the accounts' tokens, as runtime/parking.py has them
+        self._account = view.account
 
     async def renew(self) -> bool:
         return bool(await self._scripts.run("renew", self.conversation_id, self.token, LEASE_SECONDS * 1000))
@@ -112,7 +133,7 @@ class Lease:
         return self._read(answer)
 
     def _read(self, answer: Sequence[Any]) -> Conversation:
-        view = view_of(self.conversation_id, answer)
+        view = view_of(self.conversation_id, answer, self._marks)
         if view.revised != self.revised:  # and what was looked up for words that are not what they were goes
             self.revised, self.notebook = view.revised, ""
         return view.read()
@@ -173,11 +194,21 @@ class Lease:
 
         With a `line` of `runtime.pacing` it takes a place there first: where that is not right at the front, the place
         comes back, and once its time has come this is asked again without a line.
+
+        "unconfirmed": too few replicas know of it, and a failover would have the part sent once more. It is as before.
         """
+        if self._scripts.replicas:
+            margin_seconds += 2 * CONFIRM_SECONDS
         margin, patience = round(margin_seconds * 1000), round(patience_seconds * 1000)
-        answer = await self._scripts.run(
-            "begin_part", self.conversation_id, self.token, plan_id, part, margin, *((*line, patience) if line else ())
+        place = (*line, patience, self._marks.get(self._account, "")) if line else ()
+        answer, doubt = await self._scripts.run_doubted(
+            "begin_part", self.conversation_id, self.token, plan_id, part, margin, *place
         )
+        if answer == [PartState.SENDING] and (reason := await doubt):
+            log.warning("send_not_confirmed", conversation=self.conversation_id, part=part, reason=reason)
+            if not await self._scripts.run("take_back_part", self.conversation_id, self.token, plan_id, part):
+                raise LeaseLost("take_back_part")
+            return "unconfirmed"
         match answer:
             case ["lost"]:
                 raise LeaseLost("begin_part")

@@ -16,11 +16,7 @@ class EarlyEvents:
 
     async def keep(self, *records: str) -> int:
         """How many had to go to make room."""
-        held = int(await self._scripts.command("RPUSH", KEY, *records))
-        await self._scripts.command("PEXPIRE", KEY, round(KEPT_SECONDS * 1000))
-        if held > MOST:
-            await self._scripts.command("LTRIM", KEY, -MOST, -1)
-        return max(held - MOST, 0)
+        return int(await self._scripts.run_confirmed("keep_early", round(KEPT_SECONDS * 1000), MOST, *records))
 
     async def kept(self) -> list[str]:
         found: list[str] = await self._scripts.command("LRANGE", KEY, 0, -1)

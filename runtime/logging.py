@@ -3,10 +3,13 @@
 import logging
 import logging.config
 import sys
+import threading
+from types import TracebackType
 from typing import Any
 
+from runtime.known_secrets import secrets_of
 from runtime.lean_imports import hidden
-from runtime.masking import mask
+from runtime.masking import know_secrets, masked
 from runtime.settings import Settings
 
 # 4 MB in every process, for tracebacks that show local variables: customers' numbers, our keys.
@@ -15,7 +18,9 @@ with hidden("rich"):
 
 
 def configure_logging(process: str, settings: Settings, *, level: str = "INFO") -> None:
-    """Route structlog and the standard library through one formatter, once per process."""
+    """Route structlog and the standard library through one formatter, once per process; its secrets are masked from
+    now on. What ends the process or a thread goes the same way: Python's own last words would not be masked."""
+    know_secrets(secrets_of(settings))
     production = settings.env.app_env == "production"
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -56,6 +61,21 @@ def configure_logging(process: str, settings: Settings, *, level: str = "INFO") 
         cache_logger_on_first_use=True,
     )
     structlog.contextvars.bind_contextvars(process=process)
+    sys.excepthook = _log_uncaught
+    threading.excepthook = _log_uncaught_in_thread
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        logging.getLogger("nightshift").critical("process_failed", exc_info=(kind, error, trace))
+
+
+def _log_uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
+    if args.exc_value is not None and not issubclass(args.exc_type, SystemExit):
+        told = (args.exc_type, args.exc_value, args.exc_traceback)
+        logging.getLogger("nightshift").critical("thread_failed", exc_info=told)
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
@@ -64,4 +84,7 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
 
 
 def _mask_values(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return {key: mask(value) if isinstance(value, str) else value for key, value in event.items()}
+    return {key: value if key in _OUR_OWN else masked(value) for key, value in event.items()}
+
+
+_OUR_OWN = frozenset({"timestamp", "level", "process", "_record", "_from_structlog"})  # no part of what was said

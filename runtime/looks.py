@@ -1,11 +1,9 @@
 """When was an account first seen, and when were its conversations last looked through? One process looks at a time."""
 
-import asyncio
 import secrets
 from collections.abc import Callable, Iterable
 
-from runtime.logging import get_logger
-from runtime.redis import StoreUnavailable
+from runtime.background import OVER, Count, Over, repeat
 from runtime.scripts import Scripts
 from runtime.settings import Account
 
@@ -13,23 +11,21 @@ FIRST_SEEN_KEY = "ns:first_seen"
 LOOKED_KEY = "ns:reconciled"
 RETRY_SECONDS = 5.0
 
-log = get_logger(__name__)
-
 
 class Looks:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
-    async def meet(self, accounts: Iterable[Account], *, now_ms: Callable[[], int]) -> None:
+    async def meet(self, accounts: Iterable[Account], *, now_ms: Callable[[], int], count: Count | None = None) -> None:
         """Note that these are there by now, however long Redis is away."""
-        for account in accounts:
-            while True:
-                try:
-                    await self.first_seen_ms(account, now_ms=now_ms())
-                    break
-                except StoreUnavailable as exc:
-                    log.debug("account_not_noted", account_id=account.id, reason=str(exc))
-                    await asyncio.sleep(RETRY_SECONDS)
+
+        async def note_all() -> Over:
+            await self._scripts.ask_time()
+            for account in accounts:
+                await self.first_seen_ms(account, now_ms=now_ms())
+            return OVER
+
+        await repeat("first_seen", note_all, every_seconds=RETRY_SECONDS, count=count)
 
     async def first_seen_ms(self, account: Account, *, now_ms: int) -> int:
         """Noted now if it never was. What came before that is none of this installation's business."""
@@ -50,19 +46,19 @@ class Looks:
     async def begin(self, account: Account, *, seconds: float) -> str:
         """A token, when nobody else looks now; the right ends by itself after `seconds`. Else ""."""
         token = secrets.token_hex(8)
-        taken = await self._scripts.command("SET", _lock(account), token, "NX", "PX", round(seconds * 1000))
+        taken = await self._scripts.command("SET", lock_key(account), token, "NX", "PX", round(seconds * 1000))
         return token if taken else ""
 
     async def end(self, account: Account, token: str, *, rest_seconds: float) -> None:
         """Nobody looks again before `rest_seconds` are over: tasks that have piled up do nothing."""
-        if await self._scripts.command("GET", _lock(account)) == token:
+        if await self._scripts.command("GET", lock_key(account)) == token:
             # In no time at all it is gone at once.
-            await self._scripts.command("PEXPIRE", _lock(account), round(rest_seconds * 1000))
+            await self._scripts.command("PEXPIRE", lock_key(account), round(rest_seconds * 1000))
 
 
 def _name(account: Account) -> str:
     return f"{account.channel} {account.id}"
 
 
-def _lock(account: Account) -> str:
+def lock_key(account: Account) -> str:
     return f"ns:reconciling:{account.channel}:{account.id}"

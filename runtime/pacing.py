@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.messages import Channel
-from runtime.parking import Parked, parking_key
+from runtime.parking import Parked, parking_key, token_mark
 from runtime.scripts import Scripts
 from runtime.settings import Account
 
@@ -37,7 +37,11 @@ class Pacing:
     async def take(self, account: Account, line: Line, *, patience_seconds: float) -> Place | Parked:
         """A place in the account's line, if it comes within `patience_seconds` and the account is not parked."""
         wait, taken, reason, left = await self._scripts.run(
-            "pace", *line_of(account, line), round(patience_seconds * 1000), parking_key(account)
+            "pace",
+            *line_of(account, line),
+            round(patience_seconds * 1000),
+            parking_key(account),
+            token_mark(account),
         )
         if reason:
             return Parked(str(reason), int(left) / 1000)

@@ -8,8 +8,7 @@ from typing import Any
 
 from celery import Celery
 
-from runtime.broker import transport_of
-from runtime.sentinel_url import parse_sentinel_url
+from runtime.broker import for_celery
 from runtime.settings import Settings
 
 ANSWER = "answer"
@@ -21,15 +20,14 @@ OPS = "ops"  # everything a customer does not wait for
 
 def make_celery(settings: Settings) -> Celery:
     """Configured, not connected."""
-    behind_sentinel = parse_sentinel_url(settings.env.broker_url)
-    broker = behind_sentinel.for_celery() if behind_sentinel else settings.env.broker_url
+    broker, its_options = for_celery(settings.env.broker_url)
     app = Celery("nightshift", broker=broker, set_as_current=False)
     app.conf.update(
-        broker_transport=transport_of(settings.env.broker_url),
         broker_connection_max_retries=None,
         broker_connection_retry_on_startup=True,
         broker_transport_options={
             "global_keyprefix": "ns:celery:",
+            "fanout_patterns": False,  # runtime/broker.py subscribes to names, not to patterns
             "visibility_timeout": 300,
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,
@@ -38,7 +36,8 @@ def make_celery(settings: Settings) -> Celery:
             "socket_keepalive": True,
             "health_check_interval": 15,
             "max_connections": 200,
-            **({"master_name": behind_sentinel.master} if behind_sentinel else {}),
+            "client_name": "nightshift-celery",
+            **its_options,
         },
         task_ignore_result=True,
         task_serializer="json",

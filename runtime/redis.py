@@ -5,10 +5,13 @@ non-idempotent command twice; so nothing here is retried silently, and every wai
 """
 
 import asyncio
+import re
 from functools import cache
 from typing import Any, cast
 
 import redis.asyncio as aioredis
+from pydantic import SecretStr
+from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
@@ -28,7 +31,9 @@ from redis.exceptions import (
 )
 
 from bot.errors import NightshiftError, Transient
-from runtime.sentinel_url import SentinelAddress, parse_sentinel_url
+from runtime.confirming import CONFIRM_SECONDS
+from runtime.redis_url import RedisAddress, read_redis_url
+from runtime.server_clock import ServerClock
 from runtime.wire import Wire
 
 
@@ -36,22 +41,39 @@ class StoreUnavailable(Transient):
     """Redis is away, frozen, read-only or full: nothing was stored."""
 
 
+class NotConfirmed(StoreUnavailable):
+    """It is written, but not on as many replicas as `[store] replicas` asks for: a failover may still forget it."""
+
+
 class StoreBroken(NightshiftError):
     """Redis answered that the request itself is wrong: a bug of ours."""
 
 
+# Answers of a server that is well and did not do it: it may later, or once its operator has mended something. What it
+# says of a wrong request (WRONGTYPE, NOSCRIPT that EVAL does not cure, EXECABORT, MOVED) is a bug of ours.
 _REFUSALS = (
-    "MISCONF",
-    "OOM",
-    "READONLY",
+    "BUSY",  # somebody's script runs, and runs on
+    "CLUSTERDOWN",
+    "DENIED",  # protected mode
     "LOADING",
     "MASTERDOWN",
-    "NOREPLICAS",
-    "CLUSTERDOWN",
+    "MISCONF",
     "NOAUTH",
-    "WRONGPASS",
+    "NOPERM",  # the user's rights
+    "NOREPLICAS",
+    "OOM",
+    "READONLY",
+    "TRYAGAIN",
     "UNBLOCKED",
+    "WRONGPASS",
 )
+# As the first word, or after a dash: before version 7 a script's error holds the command's.
+_REFUSAL = re.compile(rf"(?:^|\s-)({'|'.join(_REFUSALS)})(?=\s|$)")
+_REFUSED_PHRASES = {
+    "max number of clients": "MAXCLIENTS",
+    "Script killed by user": "KILLED",
+    "ACL failure in script": "NOPERM",
+}
 
 
 def store_error(exc: BaseException) -> NightshiftError:
@@ -61,32 +83,53 @@ def store_error(exc: BaseException) -> NightshiftError:
     ):
         return StoreUnavailable(type(exc).__name__)
     text = str(exc)
-    if isinstance(exc, ResponseError) and any(word in text for word in _REFUSALS):
-        return StoreUnavailable(text.split(" ", 1)[0][:20])
+    if isinstance(exc, ResponseError) and (refusal := _refusal(exc, text)):
+        return StoreUnavailable(refusal)
     return StoreBroken(f"{type(exc).__name__}: {text[:200]}")
 
 
+def _refusal(exc: ResponseError, text: str) -> str:
+    """The word by which the server says that it is not the request; "" when it is."""
+    code = getattr(exc, "status_code", None)  # redis-py cuts the word off where it has a class for it
+    if code in _REFUSALS:
+        return str(code)
+    if found := _REFUSAL.search(text):
+        return found[1]
+    return next((word for phrase, word in _REFUSED_PHRASES.items() if phrase in text), "")
+
+
 class Store(aioredis.Redis):
-    """redis-py's client, and beside its pool one connection that all scripts share."""
+    """redis-py's client, and beside its pool one connection that all scripts share; another, opened by its first use,
+    for what waits until replicas have it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.wire = Wire(self.connection_pool, self.connection_pool.connection_kwargs["socket_timeout"])
+        timeout_seconds = self.connection_pool.connection_kwargs["socket_timeout"]
+        self.wire = Wire(self.connection_pool, timeout_seconds)
+        self.confirming = Wire(self.connection_pool, timeout_seconds + CONFIRM_SECONDS)
+        self.clock = ServerClock()
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
+        await self.confirming.aclose()
         await self.wire.aclose()
         await super().aclose(close_connection_pool)
+        if (sentinel := getattr(self.connection_pool, "sentinel_manager", None)) is not None:
+            await sentinel.aclose()
 
 
 def connect(
-    url: str,
+    url: SecretStr | str,
     *,
     max_connections: int,
     timeout_seconds: float,
     pool_wait_seconds: float | None = None,
     client_name: str = "nightshift",
 ) -> Store:
-    """One client for one event loop. `redis://`, `rediss://`, `unix://` and `sentinel://host:port,host:port/MASTER/db`."""
+    """One client for one event loop, to an address in any of the forms of runtime/redis_url.py.
+
+    Raises `RedisUrlInvalid` for one that is none of them. Nothing is connected yet.
+    """
+    address = read_redis_url(url.get_secret_value() if isinstance(url, SecretStr) else url)
     options: dict[str, Any] = {
         "decode_responses": True,
         "socket_timeout": timeout_seconds,
@@ -94,16 +137,17 @@ def connect(
         "retry": Retry(NoBackoff(), 0),
         "health_check_interval": 15,
         "client_name": client_name,
+        **address.connection_options,
     }
-    if (behind_sentinel := parse_sentinel_url(url)) is not None:
-        return _sentinel_client(behind_sentinel, max_connections, options)
-    pool = aioredis.BlockingConnectionPool.from_url(
-        url,
+    if address.master:
+        return _sentinel_client(address, max_connections, timeout_seconds, options)
+    plain = UnixDomainSocketConnection if address.path else Connection if address.tls is None else SSLConnection
+    pool = aioredis.BlockingConnectionPool(
+        connection_class=_mended(plain),
         max_connections=max_connections,
         timeout=pool_wait_seconds if pool_wait_seconds is not None else timeout_seconds,
         **options,
     )
-    pool.connection_class = _mended(pool.connection_class)  # type: ignore[arg-type]  # a class is hashable
     return cast("Store", Store.from_pool(pool))  # closing the client closes the pool, too
 
 
@@ -138,23 +182,24 @@ def _mended(plain: Any) -> Any:
 _PACKER: Any = HiredisRespSerializer()
 
 
-def _sentinel_client(address: SentinelAddress, max_connections: int, options: dict[str, Any]) -> Store:
-    limits = {key: options[key] for key in ("socket_timeout", "socket_connect_timeout")}
+def _sentinel_client(
+    address: RedisAddress, max_connections: int, timeout_seconds: float, options: dict[str, Any]
+) -> Store:
+    limits = {"socket_timeout": timeout_seconds, "socket_connect_timeout": timeout_seconds}
     sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
-        address.nodes, sentinel_kwargs=limits, **limits
+        address.nodes,
+        sentinel_kwargs={**limits, "retry": Retry(NoBackoff(), 0), **address.sentinel_options},
+        **limits,
     )
     client: Store = sentinel.master_for(
         address.master,
         redis_class=Store,
         max_connections=8 * max_connections,  # this pool refuses where the other one waits
-        db=address.database,
-        username=address.username or None,
-        password=address.password or None,
-        ssl=address.tls,
+        ssl=address.tls is not None,
         **options,
     )
     client.connection_pool.connection_class = _mended(client.connection_pool.connection_class)  # type: ignore[arg-type]
     return client
 
 
-__all__ = ["RedisError", "Store", "StoreBroken", "StoreUnavailable", "connect", "store_error"]
+__all__ = ["NotConfirmed", "RedisError", "Store", "StoreBroken", "StoreUnavailable", "connect", "store_error"]

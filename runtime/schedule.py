@@ -1,8 +1,11 @@
 """The dispatcher's side of Redis: what is due now, and when to look again."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from runtime.clock import monotonic
+from runtime.clock_watch import Told
 from runtime.scripts import Scripts
 
 REDO_SECONDS = 8.0  # a poke that was lost costs this much
@@ -12,23 +15,29 @@ WAKE_CALL_SECONDS = 5.0  # shorter than the client's patience with a silent serv
 
 @dataclass(frozen=True, slots=True)
 class Due:
+    """`told` is what the server's clock said meanwhile."""
+
     conversation_ids: tuple[str, ...]
     alert_ids: tuple[str, ...]
     next_in_seconds: float | None  # None: nothing waits at all
+    told: Told
 
 
 class Schedule:
-    def __init__(self, scripts: Scripts) -> None:
+    def __init__(self, scripts: Scripts, *, clock: Callable[[], float] = monotonic) -> None:
         self._scripts = scripts
+        self._clock = clock
         self._woken: asyncio.Task[object] | None = None
 
     async def pop_due(self, *, limit: int, quota: int, alert_limit: int = 50) -> Due:
         """Hand out what is due; at most `quota` conversations are handed out and not yet claimed at any moment."""
+        asked = self._clock()
         now, upcoming, ids, alerts = await self._scripts.run(
             "pop_due", limit, round(REDO_SECONDS * 1000), quota, round(ALERT_REDO_SECONDS * 1000), alert_limit
         )
+        self._scripts.clock.tells(int(now))
         wait = max(float(upcoming) - float(now), 0.0) / 1000 if float(upcoming) else None
-        return Due(tuple(ids), tuple(alerts), wait)
+        return Due(tuple(ids), tuple(alerts), wait, Told(int(now), asked, self._clock()))
 
     async def wait(self, seconds: float) -> None:
         """Sleep, unless a deadline earlier than all that was known comes in.

@@ -1,18 +1,18 @@
-"""Sentry gets bugs, and nothing of a customer: no bodies, no locals, no tokens."""
+"""Sentry gets bugs, and nothing of a customer: no bodies, no locals, no tokens. What may leave: `sentry_events`."""
 
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bot.errors import NightshiftError
-from runtime.masking import mask
+from runtime.known_secrets import secrets_of
+from runtime.masking import know_secrets
+from runtime.sentry_events import safe_breadcrumb, safe_event
 from runtime.settings import Settings
 
 if TYPE_CHECKING:
     from sentry_sdk.tracing import Span
 
-_DENYLIST = ["access_token", "client_secret", "appsecret_proof", "signed_request", "text", "message"]
-OUR_SPANS = "gen_ai."
 TRACED_TASK = "answer"  # as runtime.queue names it; importing that would cost the receiver all of Celery
 
 
@@ -23,18 +23,17 @@ def init_sentry(process: str, settings: Settings) -> bool:
         return False
     # 4 MB and 20 ms that a process without it need not carry.
     import sentry_sdk  # noqa: PLC0415
-    from sentry_sdk.scrubber import DEFAULT_DENYLIST, EventScrubber  # noqa: PLC0415
 
+    know_secrets(secrets_of(settings))
     sentry_sdk.init(
         dsn=dsn,
         environment=settings.env.app_env,
         send_default_pii=False,
         include_local_variables=False,
         max_request_body_size="never",
-        event_scrubber=EventScrubber(denylist=[*DEFAULT_DENYLIST, *_DENYLIST], recursive=True),
         before_send=_before_send,
         before_send_transaction=_before_send_transaction,
-        before_breadcrumb=_masked,
+        before_breadcrumb=safe_breadcrumb,
         traces_sampler=turn_sampler(settings.config.telemetry.traces_sample_rate),
         trace_propagation_targets=[],  # what Meta, the model and Telegram are asked carries nothing of ours
         stream_gen_ai_spans=False,  # streamed ones leave past before_send_transaction
@@ -79,23 +78,12 @@ def turn_sampler(rate: float) -> Callable[[Mapping[str, Any]], float]:
 
 def _before_send_transaction(event: Any, hint: Mapping[str, Any]) -> Any:
     """The spans of our own making and no others: those of libraries hold addresses and keys."""
-    spans = [span for span in event.get("spans", ()) if str(span.get("op", "")).startswith(OUR_SPANS)]
-    return _masked({**event, "spans": spans, "breadcrumbs": {"values": []}}, hint)
+    return {**safe_event(event, hint), "breadcrumbs": {"values": []}}
 
 
 def _before_send(event: Any, hint: Mapping[str, Any]) -> Any:
-    """Foreseen failures are counted elsewhere; what is sent holds no secrets wherever a library put them."""
+    """Foreseen failures are counted elsewhere."""
     info = hint.get("exc_info")
     if info and isinstance(info[1], NightshiftError):
         return None
-    return _masked(event, hint)
-
-
-def _masked(value: Any, _hint: object = None) -> Any:
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, dict):
-        return {key: _masked(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_masked(item) for item in value]
-    return value
+    return safe_event(event, hint)

@@ -1,15 +1,15 @@
 """The environment and `nightshift.toml`, read once per process, checked as a whole, then passed on."""
 
-import difflib
 import os
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.request import getproxies_environment
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from bot.shift import ShiftMode
 from runtime.config import (
     Account,
     Alerts,
@@ -28,19 +28,33 @@ from runtime.config import (
     TelemetrySettings,
     Turn,
 )
+from runtime.config_file import ConfigFile, token_variables
+from runtime.env_file import ENV_FILE, lines_of
+from runtime.environment_checks import environment_findings, plain, proxy_findings
+from runtime.findings import Finding, Level
+from runtime.url_checks import travels_in_the_clear
 
 
 class SettingsInvalid(Exception):
-    """The process must not start; the message lists every fault found."""
+    """The process must not start; the message lists every fault found, and `findings` holds the warnings, too."""
+
+    def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:
+        super().__init__(message, tuple(findings))
+        self.findings = tuple(findings)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Environment(BaseSettings):
     """One field for each variable of the contract; `.env.example` names them all, and a test compares the two."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", case_sensitive=False, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", case_sensitive=False, env_ignore_empty=True, hide_input_in_errors=True
+    )
 
-    redis_url: str = ""
-    celery_broker_url: str = ""
+    redis_url: SecretStr = SecretStr("")
+    celery_broker_url: SecretStr = SecretStr("")
     meta_app_secrets: SecretStr = SecretStr("")
     meta_verify_token: SecretStr = SecretStr("")
     meta_app_id: str = ""
@@ -53,6 +67,10 @@ class Environment(BaseSettings):
     telegram_bot_token: SecretStr = SecretStr("")
     telegram_chat_id: str = ""
     telegram_webhook_secret: SecretStr = SecretStr("")
+    telegram_admin_ids: str = ""
+    telegram_escalation_chat_id: str = ""
+    alert_webhook_url: str = ""
+    alert_webhook_secret: SecretStr = SecretStr("")
     amocrm_url: str = ""
     amocrm_token: SecretStr = SecretStr("")
     lead_webhook_url: str = ""
@@ -63,25 +81,35 @@ class Environment(BaseSettings):
     host: str = "127.0.0.1"
     port: int = 8000
     ops_token: SecretStr = SecretStr("")
+    console_port: int = 8080
+    console_password: SecretStr = SecretStr("")
+    console_url: str = ""
     flower_basic_auth: SecretStr = SecretStr("")
     flower_port: int = 5555
     nightshift_config: Path = Path("nightshift.toml")
+
+    @model_validator(mode="before")
+    @classmethod
+    def without_space_around(cls, values: Any) -> Any:
+        """No value means a space or a line break at its ends, which files and secret stores like to add."""
+        stripped = {key: value.strip() if isinstance(value, str) else value for key, value in dict(values).items()}
+        return {key: value for key, value in stripped.items() if value != ""}
 
     @property
     def app_secrets(self) -> tuple[str, ...]:
         return tuple(s for s in (part.strip() for part in self.meta_app_secrets.get_secret_value().split(",")) if s)
 
     @property
-    def broker_url(self) -> str:
+    def broker_url(self) -> SecretStr:
         return self.celery_broker_url or self.redis_url
 
 
 class Settings(Section):
-    """Everything a process may know of its surroundings. `warnings` are faults that do not stop the start."""
+    """Everything a process may know of its surroundings. `findings` do not stop the start: an operator is to know."""
 
     env: Environment
     config: Config
-    warnings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def account(self, channel: str, account_id: str) -> Account | None:
         for account in self.config.accounts:
@@ -102,80 +130,78 @@ class Settings(Section):
 
 def load_settings(*, redis_required: bool = True) -> Settings:
     """Read the environment and the config file; raise `SettingsInvalid` naming every fault at once."""
-    faults: list[str] = []
-    warnings: list[str] = []
+    settings = read_settings(redis_required=redis_required)
+    refuse_errors(settings.findings)
+    return settings
+
+
+def refuse_errors(findings: Sequence[Finding]) -> None:
+    """Raise `SettingsInvalid` when one of them must stop the process."""
+    if errors := [finding for finding in findings if finding.level is Level.ERROR]:
+        raise SettingsInvalid("Nightshift cannot start:\n" + "\n".join(f"  - {error}" for error in errors), findings)
+
+
+def read_settings(*, redis_required: bool = True) -> Settings:
+    """As `load_settings`, with errors among the findings; what is wrong then has its default value."""
+    env, findings = _environment()
+    file = ConfigFile(env.nightshift_config)
+    tokens = {name: os.environ.get(name, "").strip() for name in token_variables(file.raw)}
+    settings = Settings(env=env, config=file.validated(tokens))
+    if redis_required and not plain(env.redis_url):
+        fix = "`make up` starts an embedded server and sets it, or give redis://host:6379/0"
+        findings.append(Finding("env.REDIS_URL", Level.ERROR, "REDIS_URL is not set", fix))
+    findings += environment_findings(env, tokens, lines=lines_of(ENV_FILE, os.environ))
+    findings += [*proxy_findings(getproxies_environment()), *file.findings]
+    if not file.findings:
+        findings += [*file.unknown_keys(), *_config_findings(settings, file)]
+    return settings.model_copy(update={"findings": tuple(findings)})
+
+
+def _environment() -> tuple[Environment, list[Finding]]:
     try:
-        env = Environment()
+        return Environment(), []
     except ValidationError as exc:
-        raise SettingsInvalid(
-            _listed([f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in exc.errors()])
-        ) from exc
-    if redis_required and not env.redis_url:
-        faults.append(
-            "REDIS_URL is not set; `make up` starts an embedded server and sets it, or give redis://host:6379/0"
-        )
-    raw = _read_toml(env.nightshift_config, faults)
-    try:
-        config = Config.model_validate(_with_tokens(raw, os.environ))
-    except ValidationError as exc:
-        faults += [f"{env.nightshift_config}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors()]
-        config = Config()
-    warnings += _unknown_keys(raw, Config, str(env.nightshift_config))
-    warnings += [
-        f"account {a.channel} {a.id}: no token in {a.token_env or '(token_env is not set)'}, nothing can be sent for it"
-        for a in config.accounts
-        if not a.token.get_secret_value()
-    ]
-    if faults:
-        raise SettingsInvalid(_listed(faults))
-    return Settings(env=env, config=config, warnings=tuple(warnings))
+        findings = []
+        for error in exc.errors():
+            name = str(error["loc"][0]).upper()
+            findings.append(Finding(f"env.{name}", Level.ERROR, f"{name}: {error['msg']}"))
+        defaults = {
+            str(e["loc"][0]).lower(): Environment.model_fields[str(e["loc"][0]).lower()].default for e in exc.errors()
+        }
+        return Environment(**defaults), findings
 
 
-def _read_toml(path: Path, faults: list[str]) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        faults.append(f"NIGHTSHIFT_CONFIG: {path} does not exist; copy nightshift.toml from the repository and edit it")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
-        faults.append(f"NIGHTSHIFT_CONFIG: {path} cannot be read: {exc}")
-    return {}
+def _config_findings(settings: Settings, file: ConfigFile) -> Iterator[Finding]:
+    """What the file says rightly, and hardly means."""
+    config = settings.config
+    for number, account in enumerate(config.accounts):
+        name, token = f"account {account.channel} {account.id}", account.token.get_secret_value()
+        where = file.at("accounts", number, "token_env")
+        if not token:
+            what = f"{where}: {name}: no token in {account.token_env or '(token_env is not set)'}"
+            yield Finding("accounts.token", Level.WARNING, what, "nothing can be sent for it until the variable is set")
+        elif token.startswith("EAA" if account.login == "instagram" else ("IGQ", "IGAA")):
+            what = f"{where}: {name}: the token in {account.token_env} begins like one of another login"
+            yield Finding(
+                "accounts.token", Level.WARNING, what, f'login = "{account.login}" wants a token of its own kind'
+            )
+        shift = settings.shift_of(account)
+        if shift.mode is ShiftMode.HOURS and not shift.hours and account.shift.model_fields_set:
+            yield _no_hours(file.at("accounts", number, "shift"))
+    if config.shift.mode is ShiftMode.HOURS and not config.shift.hours:
+        yield _no_hours(file.at("shift", "hours"))
+    if travels_in_the_clear(config.alerts.heartbeat_url):
+        what = f"{file.at('alerts', 'heartbeat_url')}: heartbeat_url begins with http://: its address can be read"
+        yield Finding("config.alerts.heartbeat_url", Level.WARNING, what, "write https://")
+    if not config.model.max_cost_per_day:
+        what = f"{file.at('model', 'max_cost_per_day')}: no cap on what the model may cost in a day"
+        fix = "set [model] max_cost_per_day to US dollars; reaching it ends in the stub, and managers are told"
+        yield Finding("config.model.max_cost_per_day", Level.WARNING, what, fix)
 
 
-def _with_tokens(raw: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    accounts = raw.get("accounts")
-    if not isinstance(accounts, list):
-        return raw
-    filled = [
-        {**account, "token": environ.get(str(account.get("token_env", "")), "")}
-        if isinstance(account, dict)
-        else account
-        for account in accounts
-    ]
-    return {**raw, "accounts": filled}
-
-
-_LISTED: dict[str, type[BaseModel]] = {"accounts": Account, "ladder": LadderRung}  # sections that may be repeated
-
-
-def _unknown_keys(raw: Mapping[str, Any], section: type[BaseModel], where: str) -> list[str]:
-    """A typo silently becomes a default, so it is named; a key of a newer version must not stop the start."""
-    found: list[str] = []
-    for key, value in raw.items():
-        field = section.model_fields.get(key)
-        if field is None:
-            near = difflib.get_close_matches(key, section.model_fields, n=1)
-            found.append(f"{where}: {key} is not a setting" + (f"; did you mean {near[0]}?" if near else ""))
-            continue
-        kind: Any = _LISTED.get(key, field.annotation)
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            for item in value if isinstance(value, list) else [value]:
-                if isinstance(item, Mapping):
-                    found += _unknown_keys(item, kind, f"{where}: {key}")
-    return found
-
-
-def _listed(faults: list[str]) -> str:
-    return "Nightshift cannot start:\n" + "\n".join(f"  - {fault}" for fault in faults)
+def _no_hours(where: str) -> Finding:
+    fix = 'write at least one span such as hours = ["20:00-10:00"], or mode = "always"'
+    return Finding("config.shift.hours", Level.ERROR, f'{where}: mode = "hours" without hours', fix)
 
 
 __all__ = [

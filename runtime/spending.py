@@ -1,6 +1,6 @@
-"""What the models have cost today, so that a cap can hold across all workers."""
+"""What the models have cost today, in all and for one customer, so that caps hold across all workers."""
 
-from runtime.clock import now_ms, utc_day
+from runtime.clock import utc_day
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from runtime.scripts import Scripts
@@ -11,25 +11,26 @@ KEPT_SECONDS = 40 * 86_400
 
 
 class Spending:
-    """US dollars of one UTC day. Redis away costs a figure, never a reply: the last sum that was seen stands in."""
+    """US dollars of one UTC day, by the server's clock. Redis away costs a figure, never a reply: the last sum that was
+    seen stands in."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
         self._seen: tuple[str, float] = ("", 0.0)
 
     async def today(self) -> float:
-        key = day_key(now_ms())
+        key = day_key(self._scripts.clock.now_ms())
         try:
             return self._note(key, float(await self._scripts.command("GET", key) or 0))
         except StoreUnavailable as exc:
             return self._stale(key, exc)
 
-    async def add(self, dollars: float) -> float:
-        """The sum of the day, this amount included."""
-        key = day_key(now_ms())
+    async def add(self, dollars: float, *, conversation_id: str) -> float:
+        """The sum of the day, this amount included; it is also counted for the conversation."""
+        key = day_key(self._scripts.clock.now_ms())
         try:
-            total = float(await self._scripts.command("INCRBYFLOAT", key, dollars))
-            await self._scripts.command("EXPIRE", key, KEPT_SECONDS)
+            amount = f"{dollars:.12f}"
+            total = float(await self._scripts.run("spend", conversation_id, amount, key, KEPT_SECONDS * 1000))
         except StoreUnavailable as exc:
             return self._stale(key, exc) + dollars
         return self._note(key, total)

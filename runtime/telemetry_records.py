@@ -113,8 +113,9 @@ async def _oldest(scripts: Scripts) -> tuple[int, bool]:
         return 0, False
     info = await scripts.command("XINFO", "STREAM", STREAM)
     facts = info if isinstance(info, dict) else dict(zip(info[::2], info[1::2], strict=True))
-    first = facts.get("first-entry")
-    if not first:
-        return 0, False
     erased = int(await scripts.command("GET", ERASED) or 0)
-    return int(str(first[0]).split("-")[0]), int(facts["entries-added"]) > int(facts["length"]) + erased
+    dropped = int(facts["entries-added"]) > int(facts["length"]) + erased
+    first = facts.get("first-entry")
+    if not first:  # all of them have gone by their age
+        return int(str(facts["last-generated-id"]).split("-")[0]) + 1, dropped
+    return int(str(first[0]).split("-")[0]), dropped

@@ -7,8 +7,10 @@ from typing import Any
 import orjson
 
 from bot.messages import Channel
-from runtime.clock import now_ms
+from runtime.logging import get_logger
 from runtime.scripts import Scripts
+
+log = get_logger(__name__)
 
 LEASE_SECONDS = 30.0  # a worker that has not reported by then is gone
 _LOOK_BACK_MS = 60_000  # so much earlier than its sign a message may have come by itself
@@ -34,7 +36,14 @@ class UnreadMessages:
     async def take(self, limit: int) -> list[Unread]:
         """What is due, for this worker alone until `LEASE_SECONDS` are over."""
         flat = await self._scripts.run("take_unread", round(LEASE_SECONDS * 1000), limit)
-        return [_read(str(key), orjson.loads(body)) for key, body in zip(flat[::2], flat[1::2], strict=True)]
+        found: list[Unread] = []
+        for key, body in zip(map(str, flat[::2]), flat[1::2], strict=True):
+            try:
+                found.append(_read(key, orjson.loads(body)))
+            except (ValueError, KeyError, TypeError):  # another version's line: it must not hold up the others
+                log.exception("unread_message_broken", key=key)
+                await self._scripts.run("settle_unread", key, "broken")
+        return found
 
     async def came_by_itself(self, unread: Unread) -> bool:
         """True when the ledger has it among its newest lines: Meta need not be asked."""
@@ -52,15 +61,15 @@ class UnreadMessages:
 
     async def unreadable(self, unread: Unread) -> None:
         """Given up, and the managers are told in the same script."""
-        alert_id, alert = unread_alert(unread.channel.value, unread.account_id)
+        alert_id, alert = unread_alert(unread.channel.value, unread.account_id, now_ms=self._scripts.clock.now_ms())
         body = orjson.dumps(alert).decode()
         await self._scripts.run("settle_unread", unread.key, "unreadable", alert_id, body)
 
 
-def unread_alert(channel: str, account_id: str) -> tuple[str, dict[str, Any]]:
+def unread_alert(channel: str, account_id: str, *, now_ms: int) -> tuple[str, dict[str, Any]]:
     """One incident for an account: somebody has written, and only a human in Meta's own inbox can see what."""
     facts = {"rule": "unread_messages", "channel": channel, "account": account_id, "detail": ""}
-    return f"unread:{channel}:{account_id}", {**facts, "first_at": now_ms(), "count": 1}
+    return f"unread:{channel}:{account_id}", {**facts, "first_at": now_ms, "count": 1}
 
 
 def _write(unread: Unread) -> str:

@@ -4,14 +4,17 @@ it can be, so that its customer is told something.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import orjson
 
 from bot.conversation import Conversation, HistoryLine, OpenMessage, failed_turns, in_order
 from bot.errors import NightshiftError
+from bot.limits import DAY_MS, read_limited, read_turn
 from bot.messages import Channel, Contact, Media, MediaKind, conversation_id
 from runtime.logging import get_logger
+from runtime.parking import parked_for
 from runtime.plans import read_plan
 
 log = get_logger(__name__)
@@ -46,6 +49,12 @@ class View:
     conversation_id: str
     answer: Sequence[Any]
     fields: Mapping[str, str]
+    marks: Mapping[tuple[str, str], str]  # of the token of each account (channel, id) of this process
+
+    @property
+    def account(self) -> tuple[str, str]:
+        """Channel and id."""
+        return self.fields.get("channel", ""), self.fields.get("account", "")
 
     @property
     def failed_turns(self) -> int:
@@ -76,15 +85,16 @@ class View:
         whose, fields = self.whose(), self.fields
         if not whose.is_known:
             raise ConversationUnreadable(f"a channel of another version: {whose.channel[:20]}")
-        _, now, _, inbox, plan, history, parked, parked_ms = self.answer
+        _, now, _, inbox, plan, history, parked, parked_ms, turns = self.answer
+        why_parked, now_ms = parked_for(str(parked), self.marks.get(self.account, "")), int(now)
         return Conversation(
             id=self.conversation_id,
             contact=Contact(Channel(whose.channel), whose.account_id, whose.customer_id),
             rev=fields.get("rev", ""),
-            messages=in_order([message for entry in inbox if (message := _message(entry))]),
+            messages=in_order([message for entry in inbox if (message := _message(entry, now_ms))]),
             history=tuple(line for entry in history if (line := _line(entry))),
             plan=read_plan(_pairs(plan)),
-            now_ms=int(now),
+            now_ms=now_ms,
             stage=fields.get("stage", ""),
             failures=self.failures,
             vanished=self.vanished,
@@ -94,14 +104,27 @@ class View:
             acted_at_ms=as_int(fields.get("acted_at")),
             window_told_ms=as_int(fields.get("window_told")),
             notebook=fields.get("notebook", ""),
-            parked=str(parked),
-            parked_ms=int(parked_ms),
+            parked=why_parked,
+            parked_ms=int(parked_ms) if why_parked else 0,
             revised=self.revised,
+            turns=tuple(turn for record in turns if (turn := read_turn(record)) is not None),
+            spent_today=_spent_today(fields, now_ms),
+            limited=read_limited(fields.get("limited", "")),
         )
 
 
-def view_of(cid: str, answer: Sequence[Any]) -> View:
-    return View(cid, answer, {name: _writable(value) for name, value in _pairs(answer[2]).items()})
+def view_of(cid: str, answer: Sequence[Any], marks: Mapping[tuple[str, str], str]) -> View:
+    return View(cid, answer, {name: _writable(value) for name, value in _pairs(answer[2]).items()}, marks)
+
+
+def _spent_today(fields: Mapping[str, str], now_ms: int) -> float:
+    if fields.get("spent_day") != str(now_ms // DAY_MS):
+        return 0.0
+    try:
+        spent = float(fields.get("spent", 0))
+    except ValueError:
+        return 0.0
+    return spent if isfinite(spent) else 0.0
 
 
 def _writable(value: str) -> str:
@@ -117,17 +140,18 @@ def as_int(value: str | None) -> int:
         return 0
 
 
-def _message(entry: str) -> OpenMessage | None:
+def _message(entry: str, now_ms: int) -> OpenMessage | None:
     """None only for a line that names no message; the claim has made sure that there is none."""
     words = entry.split(" ", 3)
     if len(words) < 4:
         return None
     _, received, key, body = words
+    received_ms = min(as_int(received), now_ms)  # later, where the server's clock has gone back since
     try:
-        return _whole_message(key, int(received), orjson.loads(body))
+        return _whole_message(key, received_ms, orjson.loads(body))
     except DAMAGE as exc:
         log.error("message_lost", key=key, error=type(exc).__name__)
-        return _lost_message(key, as_int(received))
+        return _lost_message(key, received_ms)
 
 
 def _whole_message(key: str, received_ms: int, data: Mapping[str, Any]) -> OpenMessage:

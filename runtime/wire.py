@@ -7,6 +7,7 @@ that caller is just not waited for. Making the connection (address, TLS, passwor
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import hiredis
@@ -21,6 +22,9 @@ from runtime.cancelling import cancel_and_wait
 _DEMOTED = ("READONLY", "MASTERDOWN")
 _NOTHING = object()
 
+Words = Sequence[str | bytes | float]
+"""A command and its arguments."""
+
 
 class Wire:
     """Belongs to one event loop. Blocking commands are not for it: everybody else would wait behind them."""
@@ -34,12 +38,21 @@ class Wire:
 
     async def call(self, *words: str | bytes | float) -> Any:
         """The server's answer. Raises redis-py's errors; after one of the connection nobody knows what was done."""
+        line = self._line
+        if line is None or line.is_closing or self._closed:
+            line = await self._open_line()
+        return await line.send(hiredis.pack_command(words))  # type: ignore[arg-type]  # its stub wants ints as well
+
+    async def together(self, calls: "Sequence[Words]") -> "list[asyncio.Future[Any]]":
+        """Several calls in one write: on one connection, in this order, to the end of it. An answer for each."""
+        line = await self._open_line()
+        return line.post([hiredis.pack_command(tuple(words)) for words in calls])  # type: ignore[arg-type]  # as above
+
+    async def _open_line(self) -> "_Line":
         if self._closed:
             raise RedisConnectionError("the client is closed")
         line = self._line
-        if line is None or line.is_closing:
-            line = await self._connected()
-        return await line.send(hiredis.pack_command(words))  # type: ignore[arg-type]  # its stub wants ints as well
+        return await self._connected() if line is None or line.is_closing else line
 
     async def aclose(self) -> None:
         self._closed = True
@@ -97,17 +110,27 @@ class _Line(asyncio.Protocol):
         return bool(self._transport.is_closing())
 
     async def send(self, packed: bytes) -> Any:
+        answer = self._expect()
+        self._transport.write(packed)
+        return await answer
+
+    def post(self, packed: Sequence[bytes]) -> list[asyncio.Future[Any]]:
+        answers = [self._expect() for _ in packed]
+        self._transport.write(b"".join(packed))
+        return answers
+
+    def _expect(self) -> asyncio.Future[Any]:
         if self.is_closing:
             raise RedisConnectionError("the connection was lost")
         answer: asyncio.Future[Any] = self._loop.create_future()
         self._waiting.append((answer, self._loop.time()))
-        self._transport.write(packed)
         if self._timer is None:
             self._timer = self._loop.call_later(self._timeout, self._look_at_the_oldest)
-        return await answer
+        return answer
 
     async def aclose(self) -> None:
         await self._connection.disconnect(nowait=True)
+        self._transport.abort()  # over TLS a farewell would be waited for, and the loop may end before it comes
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)

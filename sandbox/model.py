@@ -19,6 +19,7 @@ from sandbox.chat_answers import Answer, ChatRequest, refused
 from sandbox.chat_rules import Refused, refusal_of
 from sandbox.model_faults import FAULTS, Fault
 from sandbox.model_habits import HABITS
+from sandbox.model_servers import SERVERS, Server
 from sandbox.server import SandboxServer, serve
 from sandbox.shop_assistant import DEMO_TEXTS, ShopAssistant
 
@@ -56,6 +57,7 @@ class ModelStandIn:
         self._script: deque[_Line] = deque()
         self._for_good: list[_Line] = []
         self._assistant = ShopAssistant()
+        self._server: Server | None = None
         self.app = Starlette(
             routes=[
                 Route("/chat/completions", self._chat, methods=["POST"]),
@@ -77,7 +79,12 @@ class ModelStandIn:
         with self._lock:
             self._for_good.insert(0, _Line(item, model))
 
+    def behave_as(self, server: str) -> None:
+        """Refuse from here on what `server` of `SERVERS` refuses; "" takes everything."""
+        self._server = SERVERS[server] if server else None
+
     def reset(self) -> None:
+        self._server = None
         with self._lock:
             self._script.clear()
             self._for_good.clear()
@@ -109,6 +116,8 @@ class ModelStandIn:
             return refused(Refused(401, "No auth credentials found", ""))
         if why := refusal_of(body):
             return refused(why)
+        if self._server is not None and (refusal := self._server.refuses(body)) is not None:
+            return refusal
         if _thinks_anyway(body):
             return FAULTS["400_reasoning_mandatory"].respond(ChatRequest(body, number, http))
         return self._respond(ChatRequest(body, number, http))
@@ -162,15 +171,19 @@ class ModelStandIn:
         return JSONResponse({"data": {"limit": 10, "limit_remaining": 7.5, "usage": 2.5, "is_free_tier": False}})
 
     async def _control(self, http: Request) -> Response:
-        """`{"reset": true, "script": [...], "for_good": item, "model": "..."}`; see `_item` for an item."""
+        """`{"reset": true, "script": [...], "for_good": item, "model": "...", "server": "..."}`; see `_item`."""
         try:
             order = orjson.loads(await http.body())
             script = [_item(raw) for raw in order.get("script", ())]
             for_good = _item(order["for_good"]) if order.get("for_good") is not None else None
         except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as exc:
             return JSONResponse({"error": f"{type(exc).__name__}: {exc}"}, status_code=400)
+        if order.get("server", "") not in {"", *SERVERS}:
+            return JSONResponse({"error": f"no server is named {order['server']!r}"}, status_code=400)
         if order.get("reset"):
             self.reset()
+        if "server" in order:
+            self.behave_as(order["server"])
         self.script(script, model=order.get("model"))
         if for_good is not None:
             self.play_for_good(for_good, model=order.get("model"))
@@ -183,6 +196,7 @@ class ModelStandIn:
                 "unused": len(self._script),
                 "faults": sorted(FAULTS),
                 "habits": sorted(HABITS),
+                "servers": sorted(SERVERS),
             }
         return Response(orjson.dumps(state), media_type="application/json")
 

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from honcho.environ import parse_procfile
 
 from cli.env_file import Variable, read_example
@@ -105,6 +107,54 @@ def test_valkey_loses_nothing_it_has_acknowledged_and_evicts_nothing() -> None:
     command = " ".join(compose_command(compose_services()["valkey"]))
 
     assert "--appendonly yes --appendfsync everysec --maxmemory-policy noeviction" in command
+
+
+@pytest.mark.parametrize(
+    ("url", "password"),
+    [
+        ("redis://:s3cret-Word@valkey:6379/0", "s3cret-Word"),
+        ("redis://default:s3cret@valkey/0", "s3cret"),
+        ("redis://valkey:6379/0", None),
+        ("redis://:@valkey:6379/0", None),
+        ("redis://:two words@valkey:6379/0", None),
+    ],
+)
+def test_the_containers_valkey_asks_for_the_password_of_the_address(
+    url: str, password: str | None, tmp_path: Path
+) -> None:
+    done = start_of_valkey(url, tmp_path)
+
+    if password is None:
+        assert done.returncode == 1
+        assert "needs a password" in done.stderr
+    else:
+        *command, config = done.stdout.splitlines()
+        assert config == f"requirepass {password}"
+        assert command[:2] == ["valkey-server", "-"]
+        assert not [word for word in command if password in word]
+
+
+def test_beside_another_redis_the_containers_valkey_is_closed_by_a_password_of_its_own(tmp_path: Path) -> None:
+    done = start_of_valkey("rediss://:s3cret%40@elsewhere.example:6379/0", tmp_path)
+
+    assert re.search(r"\nrequirepass [0-9a-f]{48}$", done.stdout.rstrip())
+
+
+def start_of_valkey(url: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """The entry point of the container, with an image's own that prints what it is given: arguments, then stdin."""
+    valkey = yaml.safe_load(text_of(ROOT / "docker-compose.yml"))["services"]["valkey"]
+    entrypoint = [part.replace("$$", "$") for part in valkey["entrypoint"]]
+    inner = folder / "docker-entrypoint.sh"
+    inner.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\ncat\n')
+    inner.chmod(0o700)
+    return subprocess.run(
+        [*entrypoint, *valkey["command"]],
+        env={"PATH": f"{folder}:{os.environ['PATH']}", "REDIS_URL": url},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def test_a_container_may_end_its_turns() -> None:

@@ -9,29 +9,30 @@ from types import FrameType
 import uvicorn
 
 from runtime.logging import configure_logging, get_logger
+from runtime.open_files import raise_open_files
 from runtime.sentry import init_sentry
-from runtime.settings import SettingsInvalid, load_settings
+from runtime.start import start_process
+from runtime.store_start import refuse_unfit_store
 from webhooks.app import open_app
-from webhooks.heads import BoundedHead, StrangersOnce
+from webhooks.connections import Connections, most_connections
+from webhooks.heads import StrangersOnce, bounded_by
 
 log = get_logger(__name__)
 
 
 def main() -> int:
-    """0 after an orderly stop, 1 when the server could not start, 2 for a wrong environment."""
-    try:
-        settings = load_settings()
-    except SettingsInvalid as exc:
-        sys.stderr.write(f"{exc}\n")
-        return 2
+    """0 after an orderly stop, 1 when the server could not start; 2 for a wrong configuration or an unfit Redis."""
+    settings = start_process("web")
     configure_logging("web", settings)
     init_sentry("web", settings)
+    refuse_unfit_store(settings)
+    connections = Connections(most_connections(raise_open_files()))
     config = uvicorn.Config(
-        open_app(settings),
-        host="0.0.0.0",  # noqa: S104 - a container's address is not known beforehand; the proxy in front decides
+        open_app(settings, connections),
+        host=settings.env.host,
         port=settings.env.port,
         loop="uvloop",
-        http=BoundedHead,
+        http=bounded_by(connections),
         ws="none",
         lifespan="on",
         proxy_headers=False,  # nothing here asks who is calling, and the wrapper costs every POST

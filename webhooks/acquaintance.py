@@ -7,18 +7,21 @@ turn out to be ours: after a worker has asked Meta, or after a restart with the 
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from bot.errors import NightshiftError
 from bot.messages import Event, Noted
 from bot.meta_values import as_list, as_text
 from runtime.account_ids import AccountIdStore
+from runtime.background import OVER, Count, Over, repeat
 from runtime.clock import now_ms
 from runtime.early_events import KEPT_SECONDS, MOST_BYTES, EarlyEvents
 from runtime.logging import get_logger
-from runtime.redis import StoreUnavailable
 from webhooks.accounts import Accounts
 from webhooks.endpoints import EventStore
+from webhooks.forgotten import without_forgotten
 from webhooks.payloads import parse_body
 from webhooks.translate import MOST_EVENTS, translate
 
@@ -58,37 +61,47 @@ class Acquaintance:
             log.error("early_events_dropped", events=dropped)
         self._met.set()
 
-    async def run(self) -> None:
+    async def run(self, *, count: Count | None = None) -> None:
         """Until every id is known; Redis is asked every few seconds, and sooner after a stranger's message."""
-        while self._accounts.with_instagram_login:
-            self._met.clear()
-            try:
-                self._accounts.learn(await self._ids.load())
-                await self._receive_anew()
-                if not self._accounts.awaits_ids:
-                    return
-            except StoreUnavailable as exc:
-                log.debug("account_ids_unknown", reason=str(exc))
-            except Exception:
-                log.exception("account_ids_unreadable")  # who goes on without them must not end for it
-            await asyncio.sleep(min(PAUSE_SECONDS, self._look_seconds))
-            try:
-                async with asyncio.timeout(max(self._look_seconds - PAUSE_SECONDS, 0)):
-                    await self._met.wait()
-            except TimeoutError:
-                continue
+        await repeat("account_ids", self._look, every_seconds=0, longest_wait_seconds=self._look_seconds, count=count)
+
+    async def _look(self) -> Over | None:
+        if not self._accounts.with_instagram_login:
+            return OVER
+        self._met.clear()
+        self._accounts.learn(await self._ids.load())
+        await self._receive_anew()
+        if not self._accounts.awaits_ids:
+            return OVER
+        await asyncio.sleep(min(PAUSE_SECONDS, self._look_seconds))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(self._look_seconds - PAUSE_SECONDS, 0)):
+                await self._met.wait()
+        return None
 
     async def _receive_anew(self) -> None:
+        """One record that cannot be received holds up none of the others."""
+        failure: Exception | None = None
         for record in await self._early.kept():
-            kept = json.loads(record)
-            events = translate(kept["payload"], self._accounts, kept["at"])
-            if any(_is_stranger(event) for event in events):
-                if kept["at"] < self._clock_ms() - KEPT_SECONDS * 1000:
-                    await self._early.drop(record)
-                continue
-            await self._store.receive(events)
-            await self._early.drop(record)
-            log.info("early_event_received", events=len(events))
+            try:
+                await self._receive_record(record)
+            except NightshiftError:
+                raise
+            except Exception as exc:  # noqa: BLE001 - raised again once the others have had their turn
+                failure = exc
+        if failure is not None:
+            raise failure
+
+    async def _receive_record(self, record: str) -> None:
+        kept = json.loads(record)
+        events = translate(kept["payload"], self._accounts, kept["at"])
+        if any(_is_stranger(event) for event in events):
+            if kept["at"] < self._clock_ms() - KEPT_SECONDS * 1000:
+                await self._early.drop(record)
+            return
+        await self._store.receive(without_forgotten(events, kept["at"]))
+        await self._early.drop(record)
+        log.info("early_event_received", events=len(events))
 
 
 def _strangers(body: bytes, accounts: Accounts, at_ms: int) -> list[str]:

@@ -1,6 +1,5 @@
 """Puts the receiver together: one ASGI application from settings and a store."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -10,17 +9,24 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.account_ids import AccountIdStore
+from runtime.background import Background, Count, count_in
 from runtime.clock import now_ms
 from runtime.early_events import EarlyEvents
 from runtime.inbox import open_inbox
 from runtime.logging import get_logger
+from runtime.replicas import tell_replicas
 from runtime.settings import Settings
+from runtime.start import say_warnings
 from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
+from webhooks.budget import Budget
+from webhooks.connections import Connections
+from webhooks.deafness import Hearing
 from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
-from webhooks.health import HealthEndpoints, HealthStore
+from webhooks.health import Freshness, HealthEndpoints, HealthStore, HouseStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
-from webhooks.watchdog import watch_dispatcher
+from webhooks.operators import operators_only
+from webhooks.watchdog import watch_receiver
 
 log = get_logger(__name__)
 
@@ -28,7 +34,11 @@ WEBHOOK_PATH = "/webhooks/meta"
 _AGAIN_SECONDS = 5.0
 
 
-class Store(EventStore, HealthStore, MetricsStore, Protocol):
+class House(HouseStore, MetricsStore, Protocol):
+    """What operators ask of Redis."""
+
+
+class Store(EventStore, HealthStore, House, Protocol):
     """All that the receiver asks of Redis."""
 
 
@@ -36,40 +46,53 @@ def create_app(
     settings: Settings,
     store: Store,
     *,
+    house: House | None = None,
     accounts: Accounts | None = None,
     strangers: Strangers | None = None,
     close: Callable[[], Awaitable[None]] | None = None,
     beside: Sequence[Callable[[], Awaitable[None]]] = (),
+    count: Count | None = None,
     again_seconds: float = _AGAIN_SECONDS,
     limits: Limits | None = None,
+    connections: Connections | None = None,
+    freshness: Freshness | None = None,
+    hearing: Hearing | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
-    """The application. Each of `beside` runs until it ends or the server stops, and is begun anew after a failure;
-    then `close` is awaited."""
-    metrics = ReceiverMetrics()
+    """The application; `house` is what operators' questions are asked of, the store itself where none is given.
+
+    Each of `beside` runs until it ends or the server stops, and is begun anew after a failure, which `count` counts;
+    then `close` is awaited.
+    """
+    budget = Budget()
+    metrics = ReceiverMetrics(connections or Connections(), budget)
     webhook = WebhookEndpoint(
         secrets=settings.env.app_secrets,
         accounts=accounts or Accounts(settings.config.accounts),
         store=store,
         metrics=metrics,
+        budget=budget,
+        hearing=hearing or Hearing(),
         strangers=strangers,
         limits=limits,
         clock_ms=clock_ms,
     )
     verification = Verification(settings.env.meta_verify_token.get_secret_value())
-    health = HealthEndpoints(store)
+    house, freshness = house or store, freshness or Freshness()
+    health = HealthEndpoints(store, house, freshness)
+    shown = MetricsEndpoint(metrics, house, freshness)
+    ops_token = settings.env.ops_token.get_secret_value()
 
     @asynccontextmanager
     async def lifespan(_site: Starlette) -> AsyncIterator[None]:
         _say_what_is_missing(settings)
-        running = {asyncio.create_task(_keep_running(job, again_seconds)) for job in beside}
+        background = Background(count=count)
+        for job in beside:
+            background.keep(job.__name__, job, again_seconds=again_seconds)
         try:
             yield
         finally:
-            for task in running:
-                task.cancel()
-            if running:
-                await asyncio.wait(running, timeout=2)
+            await background.aclose()
             if close is not None:
                 await close()
 
@@ -80,8 +103,8 @@ def create_app(
             Route(f"{WEBHOOK_PATH}/", verification.answer, methods=["GET", "POST"]),
             Route("/health/live", health.live, methods=["GET"]),
             Route("/health/ready", health.ready, methods=["GET"]),
-            Route("/health/system", health.system, methods=["GET"]),
-            Route("/metrics", MetricsEndpoint(metrics, store).show, methods=["GET"]),
+            Route("/health/system", operators_only(ops_token, health.system), methods=["GET"]),
+            Route("/metrics", operators_only(ops_token, shown.show), methods=["GET"]),
         ],
         lifespan=lifespan,
     )
@@ -96,35 +119,59 @@ def create_app(
     return receiver
 
 
-def open_app(settings: Settings) -> ASGIApp:
-    """The application over the real inbox, which it closes when the server stops."""
-    inbox = open_inbox(settings, role="receiver")
+def open_app(settings: Settings, connections: Connections) -> ASGIApp:
+    """The application over the real inbox, which it closes when the server stops.
+
+    What operators ask has a client of its own: a look walks through thousands of open messages, and no POST shall wait
+    for its answer behind one.
+    """
+    inbox, house = open_inbox(settings, role="receiver"), open_inbox(settings, role="receiver-looks")
     accounts = Accounts(settings.config.accounts)
-    strangers = Acquaintance(accounts, ids=AccountIdStore(inbox.scripts), early=EarlyEvents(inbox.scripts), store=inbox)
+    ids, early, clock_ms = AccountIdStore(inbox.scripts), EarlyEvents(inbox.scripts), inbox.scripts.clock.now_ms
+    strangers = Acquaintance(accounts, ids=ids, early=early, store=inbox, clock_ms=clock_ms)
+
+    count = count_in(inbox.scripts)
+
+    async def get_acquainted() -> None:
+        await strangers.run(count=count)
+
+    hearing = Hearing()
 
     async def watch() -> None:
-        await watch_dispatcher(settings)
+        await watch_receiver(settings, hearing)
+
+    async def check() -> None:
+        await tell_replicas(inbox.scripts)
+
+    async def close() -> None:
+        try:
+            await house.aclose()
+        finally:
+            await inbox.aclose()
 
     return create_app(
-        settings, inbox, accounts=accounts, strangers=strangers, close=inbox.aclose, beside=(strangers.run, watch)
+        settings,
+        inbox,
+        house=house,
+        accounts=accounts,
+        strangers=strangers,
+        close=close,
+        beside=(get_acquainted, watch, check),
+        count=count,
+        connections=connections,
+        hearing=hearing,
+        clock_ms=clock_ms,
     )
 
 
-async def _keep_running(job: Callable[[], Awaitable[None]], again_seconds: float) -> None:
-    while True:
-        try:
-            return await job()
-        except Exception:
-            log.exception("receiver_job_failed")  # none of them is worth a receiver, nor another one of them
-        await asyncio.sleep(again_seconds)
-
-
 def _say_what_is_missing(settings: Settings) -> None:
-    for warning in settings.warnings:
-        log.warning("setting_doubtful", warning=warning)
+    say_warnings(settings)
     if not settings.env.app_secrets:
         log.error("webhooks_refused", reason="META_APP_SECRETS is missing: every POST is answered with 403")
     if not settings.env.meta_verify_token.get_secret_value():
         log.warning("verification_refused", reason="META_VERIFY_TOKEN is missing: Meta cannot confirm the address")
+    if settings.env.public_url and not settings.env.ops_token.get_secret_value().strip():
+        reason = "OPS_TOKEN is missing: /metrics and /health/system answer on this machine alone, and never by a proxy"
+        log.info("operators_by_address", reason=reason)
     if not settings.config.accounts:
         log.error("no_accounts", reason="no [[accounts]] in the configuration: every message is unknown")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.types import Message, Receive
 
-from webhooks.patience import Patience
+from webhooks.patience import Patience, Wait
 
 
 class BodyTooLarge(Exception):
@@ -24,25 +24,54 @@ class ClientGone(Exception):
 
 
 class Room:
-    """The memory that all unfinished bodies may take together: anybody may send, signed or not.
+    """The memory that all bodies may take together until they are known to be Meta's: anybody may send.
 
-    The first `free_bytes` of each need no room, so that ordinary POSTs come through whatever strangers do.
+    When there is none left, the unfinished body that has begun first is given up: Meta's are whole within moments, so
+    ordinary POSTs come through whatever strangers do.
     """
 
-    def __init__(self, size_bytes: int, *, free_bytes: int = 64 * 1024) -> None:
+    def __init__(self, size_bytes: int) -> None:
         self._left = size_bytes
-        self._free = free_bytes
+        self._unfinished: dict[Unfinished, None] = {}  # the one that has begun first comes first
 
-    def hold(self, held: int, size_bytes: int) -> int:
-        """What a body holds once it has grown to `size_bytes`, where it held `held` before; raise `NoRoom`."""
-        wanted = max(size_bytes - self._free, 0)
-        if wanted - held > self._left:
-            raise NoRoom
-        self._left -= wanted - held
-        return wanted
+    def begin(self, wait: Wait) -> "Unfinished":
+        body = Unfinished(wait)
+        self._unfinished[body] = None
+        return body
+
+    def end(self, body: "Unfinished") -> None:
+        self._unfinished.pop(body, None)
+
+    def take(self, size_bytes: int, body: "Unfinished | None" = None) -> None:
+        """So many bytes more, for a whole body or for `body`; raise `NoRoom` when that one is to be given up itself."""
+        while size_bytes > self._left:
+            oldest = next(iter(self._unfinished), None)
+            if oldest is None or oldest is body:
+                raise NoRoom
+            self.end(oldest)
+            self.give_back(oldest.give_up())
+        self._left -= size_bytes
+        if body is not None:
+            body.held += size_bytes
 
     def give_back(self, held: int) -> None:
         self._left += held
+
+
+class Unfinished:
+    """One body on its way, and what it holds of the room."""
+
+    def __init__(self, wait: Wait) -> None:
+        self._wait = wait
+        self.held = 0
+        self.was_given_up = False
+
+    def give_up(self) -> int:
+        """End its reader's wait; what it had held is free."""
+        self.was_given_up = True
+        self._wait.run_out()
+        held, self.held = self.held, 0
+        return held
 
 
 async def read_body(
@@ -55,34 +84,42 @@ async def read_body(
     announced = headers.get(b"content-length", b"")
     if announced.isdigit() and (len(announced) > 18 or int(announced) > limit_bytes):
         raise BodyTooLarge
-    held = 0
+    unfinished = None
     try:
-        with patience.for_one():
+        with patience.for_one() as wait:
             message = await receive()
             body = _chunk(message)
             if message.get("more_body"):
-                body, held = await _read_on(body, receive, limit_bytes, room)
+                unfinished = room.begin(wait)
+                body = await _read_on(body, receive, limit_bytes, room, unfinished)
     except TimeoutError as exc:
+        if unfinished is not None and unfinished.was_given_up:
+            raise NoRoom from exc
         raise BodyTooSlow from exc
     if len(body) > limit_bytes:
-        room.give_back(held)
+        room.give_back(unfinished.held if unfinished else 0)
         raise BodyTooLarge
-    return body, held
+    if unfinished is None:
+        room.take(len(body))
+    return body, len(body)
 
 
-async def _read_on(begun: bytes, receive: Receive, limit_bytes: int, room: Room) -> tuple[bytes, int]:
-    whole, held, more = bytearray(begun), 0, True
+async def _read_on(begun: bytes, receive: Receive, limit_bytes: int, room: Room, body: Unfinished) -> bytes:
+    whole, more = bytearray(begun), True
     try:
-        held = room.hold(held, len(whole))
+        room.take(len(whole), body)
         while more and len(whole) <= limit_bytes:
             message = await receive()
-            whole += _chunk(message)
-            held = room.hold(held, len(whole))
+            chunk = _chunk(message)
+            room.take(len(chunk), body)
+            whole += chunk
             more = message.get("more_body", False)
     except BaseException:
-        room.give_back(held)
+        room.give_back(body.held)
         raise
-    return bytes(whole), held
+    finally:
+        room.end(body)
+    return bytes(whole)
 
 
 def _chunk(message: Message) -> bytes:

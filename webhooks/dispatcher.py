@@ -15,8 +15,10 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError  # what kombu lets through when its broker is behind Sentinel
 
 from runtime import queue
+from runtime.background import Background, count_in
 from runtime.cancelling import cancel_and_wait
 from runtime.clock import monotonic
+from runtime.clock_watch import ClockWatch
 from runtime.health import SystemHealth
 from runtime.heartbeat import beat_for_ever
 from runtime.logging import configure_logging, get_logger
@@ -24,7 +26,9 @@ from runtime.redis import StoreUnavailable, connect
 from runtime.schedule import Due, Schedule
 from runtime.scripts import Scripts
 from runtime.sentry import init_sentry
-from runtime.settings import Settings, SettingsInvalid, load_settings
+from runtime.settings import Settings
+from runtime.start import say_warnings, start_process
+from runtime.store_start import refuse_unfit_store
 from webhooks.watchdog import watch_workers
 
 BATCH = 100
@@ -39,10 +43,20 @@ log = get_logger(__name__)
 
 
 class Dispatcher:
-    def __init__(self, schedule: Schedule, health: SystemHealth, celery: Celery) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        health: SystemHealth,
+        celery: Celery,
+        clock_watch: ClockWatch,
+        *,
+        background: Background | None = None,
+    ) -> None:
         self._schedule = schedule
+        self._clock_watch = clock_watch
         self._health = health
         self._celery = celery
+        self._background = background or Background()
         self._queued = {queue.TURNS: 0, queue.OPS: 0}
         self._counted_at = float("-inf")
         self._stopping = asyncio.Event()
@@ -53,7 +67,7 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Until `stop`; an outage of Redis or of the broker is waited out, and said once."""
-        beating = asyncio.create_task(beat_for_ever(self._health, "dispatcher", at_work=self._dispatches))
+        self._background.keep("heartbeat", self._beat)
         stopping = asyncio.create_task(self._stopping.wait())
         trouble = 0
         try:
@@ -63,7 +77,7 @@ class Dispatcher:
                 if not round_.done():
                     await cancel_and_wait(round_)
                     break
-                error = round_.exception()
+                error = asyncio.CancelledError() if round_.cancelled() else round_.exception()
                 if error is None:
                     if trouble:
                         log.info("dispatcher_recovered", failed_rounds=trouble)
@@ -78,8 +92,11 @@ class Dispatcher:
                 trouble += 1
                 await asyncio.wait({stopping}, timeout=min(0.2 * trouble, 2.0))
         finally:
-            beating.cancel()
             stopping.cancel()
+            await self._background.aclose()
+
+    async def _beat(self) -> None:
+        await beat_for_ever(self._health, "dispatcher", at_work=self._dispatches, count=self._background.count)
 
     def _dispatches(self) -> bool:
         return monotonic() - self._last_round < ROUND_SECONDS
@@ -95,6 +112,7 @@ class Dispatcher:
             alert_limit=max(ALERT_QUOTA - self._queued[queue.OPS], 0),
         )
         popped_at = monotonic()
+        self._clock_watch.saw(due.told)
         if due.conversation_ids or due.alert_ids:
             async with asyncio.timeout(PUBLISH_SECONDS):
                 await asyncio.to_thread(self._publish, due)
@@ -102,6 +120,8 @@ class Dispatcher:
             self._queued[queue.OPS] += len(due.alert_ids)
         elif due.next_in_seconds == 0:  # something is due, but the quota is used up: the workers are behind
             await asyncio.sleep(0.1)
+        if await self._clock_watch.mend(*due.conversation_ids):
+            return  # deadlines have moved
         # What has become due meanwhile and is earlier than that has woken us already.
         wait = LONGEST_SLEEP_SECONDS if due.next_in_seconds is None else due.next_in_seconds
         wait -= monotonic() - popped_at
@@ -139,32 +159,28 @@ async def _main(settings: Settings) -> None:
     )
     scripts = Scripts(client)
     schedule = Schedule(scripts)
-    dispatcher = Dispatcher(schedule, SystemHealth(scripts, settings), queue.make_celery(settings))
+    background = Background(count=count_in(scripts))
+    health, clock_watch = SystemHealth(scripts, settings), ClockWatch(scripts, settings)
+    dispatcher = Dispatcher(schedule, health, queue.make_celery(settings), clock_watch, background=background)
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, dispatcher.stop)
     log.info("dispatcher_started")
-    watching = asyncio.create_task(watch_workers(settings))
+    background.keep("watch_workers", lambda: watch_workers(settings))
     try:
         await dispatcher.run()
     finally:
-        watching.cancel()
-        await asyncio.wait({watching}, timeout=2)
         await schedule.aclose()
         await client.aclose()
         log.info("dispatcher_stopped")
 
 
 def main() -> int:
-    try:
-        settings = load_settings()
-    except SettingsInvalid as exc:
-        print(exc, file=sys.stderr)  # noqa: T201 - there is no logging without settings
-        return 2
+    settings = start_process("dispatcher")
     configure_logging("dispatcher", settings)
     init_sentry("dispatcher", settings)
-    for warning in settings.warnings:
-        log.warning("setting", detail=warning)
+    say_warnings(settings)
+    refuse_unfit_store(settings)
     asyncio.run(_main(settings))
     return 0
 

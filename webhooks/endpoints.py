@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,10 +17,14 @@ from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from webhooks.accounts import Accounts
 from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, NoRoom, Room, read_body
+from webhooks.budget import Budget
+from webhooks.deafness import Hearing
+from webhooks.forgotten import FORGOTTEN, has_forgotten, without_forgotten
 from webhooks.metrics import ReceiverMetrics
 from webhooks.patience import Patience
 from webhooks.payloads import BodyUnreadable, parse_body
-from webhooks.signature import is_signed, parse_signature
+from webhooks.proof import NotSigned, Proof, TooMuchUnsigned
+from webhooks.signature import parse_signature
 from webhooks.throttle import Throttle
 from webhooks.translate import translate
 
@@ -40,13 +44,23 @@ _WORTH_A_LINE = frozenset(
         "no_customer",
         "surplus",
         "test_event",
+        FORGOTTEN,
     }
 )
+
+
+# Where all that comes is like this, nobody is heard: a setting in Meta's dashboard, or a format that has changed.
+_SAYS_NOTHING = frozenset({"unparsable", "unknown_object", "changed_fields", "no_customer", "surplus"})
+_METAS_AGENT = b"facebookexternalua"
 
 
 class EventStore(Protocol):
     async def receive(self, events: Sequence[Event]) -> None:
         """Return when all of `events` are stored; raise `StoreUnavailable` when they are not."""
+        ...
+
+    async def server_ms(self) -> int:
+        """What time the store has; raise `StoreUnavailable` when it cannot be asked."""
         ...
 
 
@@ -56,22 +70,17 @@ class Strangers(Protocol):
         ...
 
 
-class NotSigned(Exception):
-    """None of our secrets made the signature."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`body_bytes`: a legal batch of 1000 can reach 3 MiB. `all_bodies_bytes`: what unfinished bodies take in all, the
-    first `free_bytes` of each not counted.
+    """`body_bytes`: a legal batch of 1000 can reach 3 MiB. `all_bodies_bytes`: what all bodies take together that are
+    unfinished or unproven.
 
-    `store_seconds`: Meta waits 5 s, and must hear a no in time. Bodies over `inline_bytes` are checked and parsed in a
-    thread, so that they do not hold up the small ones.
+    `store_seconds`: Meta waits 5 s, and must hear a no in time. Bodies over `inline_bytes` are parsed in a thread, so
+    that they do not hold up the small ones.
     """
 
     body_bytes: int = 8 * 1024 * 1024
     all_bodies_bytes: int = 64 * 1024 * 1024
-    free_bytes: int = 64 * 1024
     body_seconds: float = 10.0
     store_seconds: float = 1.5
     inline_bytes: int = 256 * 1024
@@ -135,19 +144,22 @@ class WebhookEndpoint:
         accounts: Accounts,
         store: EventStore,
         metrics: ReceiverMetrics,
+        budget: Budget,
+        hearing: Hearing,
         strangers: Strangers | None = None,
         limits: Limits | None = None,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
-        self._secrets = tuple(_bytes(secret) for secret in secrets if secret)
+        self._proof = Proof([_bytes(secret) for secret in secrets if secret], budget) if any(secrets) else None
         self._accounts = accounts
         self._store = store
         self._strangers = strangers
         self._metrics = metrics
+        self._hearing = hearing
         self._limits = limits or Limits()
         self._body_patience = Patience(self._limits.body_seconds)
         self._store_patience = Patience(self._limits.store_seconds)
-        self._room = Room(self._limits.all_bodies_bytes, free_bytes=self._limits.free_bytes)
+        self._room = Room(self._limits.all_bodies_bytes)
         self._clock_ms = clock_ms
         self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
 
@@ -162,22 +174,23 @@ class WebhookEndpoint:
         await answer.send(send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> _Answer:
-        if not self._secrets:
-            return self._refuse(_FORBIDDEN_UNREAD, "META_APP_SECRETS is missing")
         headers: dict[bytes, bytes] = dict(scope["headers"])
         digest = parse_signature(headers.get(b"x-hub-signature-256"))
-        if digest is None:  # and so it cannot be Meta's: not worth reading
+        if digest is None:  # and so it is not worth reading
+            if _calls_itself_meta(headers):  # a proxy may have taken the signature away
+                self._hearing.signed.missed()
             return self._refuse(_FORBIDDEN_UNREAD, "signature missing or malformed")
+        if self._proof is None:
+            self._hearing.signed.missed()
+            return self._refuse(_FORBIDDEN_UNREAD, "META_APP_SECRETS is missing")
         held = 0
         try:
             body, held = await read_body(
                 receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, room=self._room
             )
             received_ms = self._clock_ms()
-            if len(body) <= self._limits.inline_bytes:
-                events = self._events(body, digest, received_ms)
-            else:
-                events = await asyncio.to_thread(self._events, body, digest, received_ms)
+            if not self._proof.is_plain(body, digest) and not await self._proof.check(body, digest):
+                self._warn("webhook_body_rewritten", reason="a proxy decodes what Meta has sent: it must not change it")
         except BodyTooLarge:
             return self._refuse(_TOO_LARGE, "body too large")
         except BodyTooSlow:
@@ -185,15 +198,21 @@ class WebhookEndpoint:
         except NoRoom:
             return self._refuse(_NO_ROOM, "too many unfinished bodies")
         except NotSigned:
+            self._hearing.signed.missed()
             return self._refuse(_FORBIDDEN, "signature does not match")
+        except TooMuchUnsigned:
+            return self._refuse(_UNAVAILABLE, "too much that is not signed")
         finally:
             self._room.give_back(held)
-        return await self._stored(events, body)
+        self._hearing.signed.heard()
+        if len(body) <= self._limits.inline_bytes:
+            events = self._events(body, received_ms)
+        else:
+            events = await asyncio.to_thread(self._events, body, received_ms)
+        return await self._stored(events, body, received_ms)
 
-    def _events(self, body: bytes, digest: bytes, received_ms: int) -> list[Event]:
+    def _events(self, body: bytes, received_ms: int) -> list[Event]:
         """What is signed is never refused for what it says: Meta would only send the same again, and then give up."""
-        if not is_signed(body, digest, self._secrets):
-            raise NotSigned
         try:
             return translate(parse_body(body), self._accounts, received_ms)
         except BodyUnreadable:
@@ -202,12 +221,20 @@ class WebhookEndpoint:
             log.exception("webhook_body_untranslated", size_bytes=len(body))
             return [Noted("unparsable")]
 
-    async def _stored(self, events: list[Event], body: bytes) -> _Answer:
-        has_strangers = self._tell(events)
+    async def _stored(self, events: list[Event], body: bytes, received_ms: int) -> _Answer:
         if not events:
             return _RECEIVED
+        for event in events:
+            if not isinstance(event, Noted) or event.kind not in _SAYS_NOTHING:
+                self._hearing.understood.heard()
+                break
+        else:
+            self._hearing.understood.missed()
         try:
             with self._store_patience.for_one():
+                if has_forgotten(events, received_ms):
+                    events = await self._without_forgotten(events)
+                has_strangers = self._tell(events)
                 if has_strangers and self._strangers is not None:
                     await self._strangers.meet(body)
                 await self._store.receive(events)
@@ -221,6 +248,13 @@ class WebhookEndpoint:
         self._metrics.translated(events)
         return _RECEIVED
 
+    async def _without_forgotten(self, events: list[Event]) -> list[Event]:
+        """By Redis's clock too: no customer is refused because one of the two is wrong."""
+        server_ms = await self._store.server_ms()
+        if not has_forgotten(events, server_ms):
+            self._warn("clocks_differ", reason="not too old by the time that certainly has come")
+        return without_forgotten(events, server_ms)
+
     def _tell(self, events: list[Event]) -> bool:
         """Say what somebody may want to know; True when an account among them is none of ours."""
         has_strangers = False
@@ -233,6 +267,7 @@ class WebhookEndpoint:
         return has_strangers
 
     def _refuse(self, answer: _Answer, reason: str) -> _Answer:
+        self._metrics.refused(reason)
         self._warn("webhook_refused", reason=reason)
         return answer
 
@@ -240,6 +275,10 @@ class WebhookEndpoint:
         held_back = self._throttle.passes((event, reason, account_id))
         if held_back is not None:
             log.warning(event, reason=reason, account_id=account_id, held_back=held_back)
+
+
+def _calls_itself_meta(headers: Mapping[bytes, bytes]) -> bool:
+    return headers.get(b"user-agent", b"").startswith(_METAS_AGENT)
 
 
 def _bytes(text: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from starlette.requests import Request
@@ -9,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import NightshiftError
 from runtime.logging import get_logger
+from webhooks.shared_look import SharedLook
 
 log = get_logger(__name__)
 
@@ -29,36 +31,62 @@ _REDIS_AWAY: Mapping[str, Any] = {
 class HealthStore(Protocol):
     async def writable(self) -> bool: ...
 
+
+class HouseStore(Protocol):
     async def system_health(self) -> Mapping[str, Any]:
         """The body of /health/system, by heartbeats and the ledger."""
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Seconds for which an answer is given again, so that asking costs Redis little however often it is done.
+
+    `unwell_seconds`: what is not well is looked at sooner, since somebody may be waiting for it to be.
+    """
+
+    ready_seconds: float = 1.0
+    house_seconds: float = 5.0
+    unwell_seconds: float = 0.5
+
+
 class HealthEndpoints:
-    def __init__(self, store: HealthStore) -> None:
+    def __init__(self, store: HealthStore, house: HouseStore, freshness: Freshness) -> None:
         self._store = store
+        self._house = house
+        self._ready = SharedLook(self._look_at_store, fresh_seconds=lambda _: freshness.ready_seconds)
+        self._system = SharedLook(
+            self._look_at_house,
+            fresh_seconds=lambda seen: freshness.house_seconds if seen["ok"] else freshness.unwell_seconds,
+        )
 
     async def live(self, _request: Request) -> Response:
         return _answer({"ok": True}, well=True)
 
     async def ready(self, _request: Request) -> Response:
         """Says nothing of dispatcher and workers, or a dead worker would cost us webhooks."""
-        try:
-            async with asyncio.timeout(_READY_SECONDS):
-                well = await self._store.writable()
-        except (NightshiftError, TimeoutError) as exc:
-            log.warning("receiver_not_ready", error=type(exc).__name__)
-            well = False
+        well = await self._ready.get()
         return _answer({"ok": well}, well=well)
 
     async def system(self, _request: Request) -> Response:
+        report = await self._system.get()
+        return _answer(report, well=report["ok"] is True)
+
+    async def _look_at_store(self) -> bool:
+        try:
+            async with asyncio.timeout(_READY_SECONDS):
+                return await self._store.writable()
+        except (NightshiftError, TimeoutError) as exc:
+            log.warning("receiver_not_ready", error=type(exc).__name__)
+            return False
+
+    async def _look_at_house(self) -> Mapping[str, Any]:
         try:
             async with asyncio.timeout(_SYSTEM_SECONDS):
-                report = await self._store.system_health()
+                return await self._house.system_health()
         except (NightshiftError, TimeoutError) as exc:
             log.warning("system_health_unknown", error=type(exc).__name__)
-            report = _REDIS_AWAY
-        return _answer(report, well=report["ok"] is True)
+            return _REDIS_AWAY
 
 
 def _answer(body: Mapping[str, Any], *, well: bool) -> Response:

@@ -207,6 +207,9 @@ def _message(item: _Item, message: Mapping[str, Any]) -> Event:
 
 
 def _echo(item: _Item, contact: Contact, message: Mapping[str, Any]) -> Echo:
+    notes = describe_attachments(message.get("attachments")).notes
+    if not notes and as_flag(message.get("is_unsupported")):  # something was sent that Meta does not show us
+        notes = (UNSUPPORTED,)
     return Echo(
         contact,
         as_id(message.get("mid")) or _stand_in_mid("echo", item.fields),
@@ -214,7 +217,7 @@ def _echo(item: _Item, contact: Contact, message: Mapping[str, Any]) -> Echo:
         _words(message.get("text"))[0],
         as_id(message.get("app_id")),
         as_text(message.get("metadata")) or None,
-        describe_attachments(message.get("attachments")).notes,
+        notes,
         tuple(as_text(as_mapping(attachment).get("type")) for attachment in as_list(message.get("attachments"))),
     )
 

@@ -17,6 +17,10 @@ from starlette.responses import Response
 from bot.errors import NightshiftError
 from bot.messages import CustomerMessage, Deletion, Echo, Edit, Event, PolicyEnforcement, ThreadControl
 from runtime.logging import get_logger
+from webhooks.budget import Budget
+from webhooks.connections import Connections
+from webhooks.health import Freshness
+from webhooks.shared_look import SharedLook
 
 log = get_logger(__name__)
 
@@ -39,8 +43,11 @@ class ReceiverMetrics(Collector):
     signature does.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, connections: Connections, budget: Budget) -> None:
+        self._connections = connections
+        self._budget = budget
         self._posts: dict[str, int] = defaultdict(int)
+        self._refused: dict[str, int] = defaultdict(int)
         self._events: dict[str, int] = defaultdict(int)
         self._within = [0] * (len(_BUCKETS) + 1)  # the last one: longer than every bucket
         self._seconds = 0.0
@@ -49,6 +56,10 @@ class ReceiverMetrics(Collector):
         self._posts[status] += 1
         self._within[bisect_left(_BUCKETS, seconds)] += 1
         self._seconds += seconds
+
+    def refused(self, reason: str) -> None:
+        """`reason` is one of a few of our own."""
+        self._refused[reason] += 1
 
     def translated(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -65,7 +76,23 @@ class ReceiverMetrics(Collector):
         buckets = list(zip(bounds, accumulate(self._within), strict=True))
         seconds = HistogramMetricFamily("nightshift_webhook_seconds", "Seconds from a POST to its answer")
         seconds.add_metric([], buckets=buckets, sum_value=self._seconds)
-        return posts, events, seconds
+        refused = CounterMetricFamily("nightshift_webhook_refused_total", "Webhook POSTs not taken", labels=["reason"])
+        for reason, count in self._refused.items():
+            refused.add_metric([reason], count)
+        return posts, refused, events, seconds, *self._strangers()
+
+    def _strangers(self) -> Iterable[Metric]:
+        """What it costs to be open to everybody."""
+        return (
+            GaugeMetricFamily("nightshift_open_connections", "Connections to the receiver", self._connections.open),
+            GaugeMetricFamily("nightshift_most_connections", "More are not kept open", self._connections.most),
+            CounterMetricFamily(
+                "nightshift_dropped_connections_total", "Unfinished ones that made room", self._connections.dropped
+            ),
+            CounterMetricFamily(
+                "nightshift_unsigned_cpu_seconds_total", "CPU spent on unsigned bodies", self._budget.spent_seconds
+            ),
+        )
 
 
 def kind_of(event: Event) -> str:
@@ -88,24 +115,30 @@ def kind_of(event: Event) -> str:
 
 
 class MetricsEndpoint:
-    def __init__(self, metrics: ReceiverMetrics, store: MetricsStore) -> None:
+    def __init__(self, metrics: ReceiverMetrics, store: MetricsStore, freshness: Freshness) -> None:
         self._metrics = metrics
         self._store = store
+        self._house = SharedLook(
+            self._look,
+            fresh_seconds=lambda seen: freshness.house_seconds if seen is not None else freshness.unwell_seconds,
+        )
 
     async def show(self, _request: Request) -> Response:
         """Never fails for want of Redis: the receiver's own numbers are wanted most when it is away."""
-        try:
-            async with asyncio.timeout(_LOOK_SECONDS):
-                seen = await self._store.metrics()
-        except (NightshiftError, TimeoutError) as exc:
-            log.warning("metrics_without_redis", error=type(exc).__name__)
-            families = [_redis_up(0)]
-        else:
-            families = [_redis_up(1), *(_family(name, values) for name, values in seen.items())]
+        seen = await self._house.get()
+        families = [_redis_up(0)] if seen is None else [_redis_up(1), *(_family(*item) for item in seen.items())]
         registry = CollectorRegistry()
         registry.register(self._metrics)
         registry.register(_Snapshot(families))
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    async def _look(self) -> Mapping[str, Mapping[Labels, float]] | None:
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                return await self._store.metrics()
+        except (NightshiftError, TimeoutError) as exc:
+            log.warning("metrics_without_redis", error=type(exc).__name__)
+            return None
 
 
 class _Snapshot(Collector):
@@ -117,7 +150,7 @@ class _Snapshot(Collector):
 
 
 def _redis_up(value: int) -> Metric:
-    return GaugeMetricFamily("nightshift_redis_up", "1 when Redis answered this request", value=value)
+    return GaugeMetricFamily("nightshift_redis_up", "1 when Redis answered the last look", value=value)
 
 
 def _family(name: str, values: Mapping[Labels, float]) -> Metric:

@@ -18,20 +18,20 @@ class Patience:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._waits: dict[_Wait, None] = {}  # all are equally long, so the first one is the next to run out
+        self._waits: dict[Wait, None] = {}  # all are equally long, so the first one is the next to run out
         self._timer: asyncio.TimerHandle | None = None
 
-    def for_one(self) -> "_Wait":
-        return _Wait(self)
+    def for_one(self) -> "Wait":
+        return Wait(self)
 
-    def begin(self, wait: "_Wait") -> None:
+    def begin(self, wait: "Wait") -> None:
         loop = asyncio.get_running_loop()
         wait.ends_at = loop.time() + self._seconds
         self._waits[wait] = None
         if self._timer is None:
             self._timer = loop.call_later(self._seconds / _LOOKS, self._look, loop)
 
-    def end(self, wait: "_Wait") -> None:
+    def end(self, wait: "Wait") -> None:
         self._waits.pop(wait, None)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -42,7 +42,7 @@ class Patience:
         self._timer = loop.call_later(self._seconds / _LOOKS, self._look, loop) if self._waits else None
 
 
-class _Wait:
+class Wait:
     __slots__ = ("_cancelling", "_patience", "_ran_out", "_task", "ends_at")
 
     def __init__(self, patience: Patience) -> None:
@@ -68,5 +68,7 @@ class _Wait:
             raise TimeoutError from error
 
     def run_out(self) -> None:
-        self._ran_out = True
-        self._task.cancel()
+        """End it now, whatever time it has left."""
+        if not self._ran_out:
+            self._ran_out = True
+            self._task.cancel()

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from bot.errors import NightshiftError
-from runtime.clock import monotonic, now_ms
+from runtime.clock import monotonic
 from runtime.health import SystemHealth
 from runtime.logging import get_logger
-from runtime.redis import StoreUnavailable
+from runtime.redis import StoreBroken, StoreUnavailable
 from runtime.scripts import Scripts
 from webhooks.direct_alerts import DirectAlerts
 
@@ -26,8 +26,8 @@ class StoreWatch:
         scripts: Scripts,
         alerts: DirectAlerts,
         *,
+        clock_ms: Callable[[], int],
         clock: Callable[[], float] = monotonic,
-        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._health = health
         self._scripts = scripts
@@ -44,7 +44,7 @@ class StoreWatch:
         try:
             await self._health.writable()
             await self._well()
-        except StoreUnavailable as exc:
+        except (StoreUnavailable, StoreBroken) as exc:  # refused is refused, whoever is to blame
             await self._failing(str(exc))
             return False
         return True

@@ -1,30 +1,37 @@
-"""Watches the neighbours: the dispatcher watches the workers, the receiver watches the dispatcher and Redis.
+"""Watches the neighbours: the dispatcher watches the workers; the receiver watches the dispatcher, Redis, and whether
+Meta is heard.
 
 What is wrong is raised in the durable outbox, which a worker delivers. Since the worker may be what is wrong, an alert
 that nobody delivers is told from here. The state is kept in Redis, so that any number of watchers says a thing once.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 from bot.errors import NightshiftError
 from runtime.alert_outbox import AlertOutbox
-from runtime.clock import monotonic, now_ms
-from runtime.health import SystemHealth, View
+from runtime.background import Count, count_in, repeat
+from runtime.clock import monotonic
+from runtime.health import DEAF, UNREADABLE, SystemHealth, View
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+from runtime.store_checks import check_store
 from runtime.system_incidents import SystemIncidents
 from webhooks.check_in import CheckIn
+from webhooks.deafness import Hearing
 from webhooks.direct_alerts import DirectAlerts
+from webhooks.store_requirements import EVERY_RULE as STORE_RULES
+from webhooks.store_requirements import StoreRequirements
 from webhooks.store_watch import StoreWatch
 
 log = get_logger(__name__)
 
 PERIOD_SECONDS = 5.0
+LOOK_SECONDS = 60.0  # the longest that one look takes: telling by Telegram is part of it
 GRACE_SECONDS = 60.0  # after a start, or an outage of Redis, nobody has had the time to be heard of
 STEADY_SECONDS = 30.0  # it is well again when no watcher has seen it broken for so long
 DELIVERY_SECONDS = 60.0  # longer than that an alert does not wait for a worker, alive as that may seem
@@ -32,7 +39,7 @@ TELL_AGAIN_SECONDS = 30.0
 UNCONFIGURED_SECONDS = 3600.0
 
 NO_WORKER, NO_DISPATCHER, OVERDUE = "no_worker", "no_dispatcher", "overdue"
-_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE)
+_EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE, DEAF, UNREADABLE, *STORE_RULES)
 
 Judgement = Mapping[str, Mapping[str, Any] | None]
 """What is known about each rule: None when it is well, else the facts of what is broken; absent: too early to say."""
@@ -50,6 +57,11 @@ def judge_dispatcher(view: View, *, watched_seconds: float) -> Judgement:
     return _judge_alive(NO_DISPATCHER, alive=view.count("dispatcher") > 0, watched_seconds=watched_seconds)
 
 
+def judge_receiver(hearing: Hearing, view: View, *, watched_seconds: float) -> Judgement:
+    """The dispatcher, and whether anything of Meta's gets through."""
+    return {**judge_dispatcher(view, watched_seconds=watched_seconds), **hearing.judge()}
+
+
 def _judge_alive(rule: str, *, alive: bool, watched_seconds: float) -> Judgement:
     if alive:
         return {rule: None}
@@ -64,8 +76,8 @@ class Watchdog:
         health: SystemHealth,
         incidents: SystemIncidents,
         alerts: DirectAlerts,
+        clock_ms: Callable[[], int],
         clock: Callable[[], float] = monotonic,
-        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._judge = judge
         self._health = health
@@ -123,13 +135,16 @@ class Watchdog:
 class ReceiverWatch:
     """Redis first, since without it nothing is known of the dispatcher."""
 
-    def __init__(self, store: StoreWatch, watchdog: Watchdog) -> None:
+    def __init__(self, store: StoreWatch, watchdog: Watchdog, requirements: StoreRequirements | None = None) -> None:
         self._store = store
         self._watchdog = watchdog
+        self._requirements = requirements
 
     async def look(self) -> None:
         if await self._store.look():
             await self._watchdog.look()
+            if self._requirements is not None:
+                await self._requirements.look()
         else:
             self._watchdog.lose_sight()
 
@@ -146,25 +161,28 @@ async def watch_workers(settings: Settings) -> None:
             view = await watchdog.look()
             await check_in.maybe(ok=view is not None and view.ok)
 
-        await _for_ever(look)
+        await _for_ever(look, count_in(scripts))
 
 
-async def watch_dispatcher(settings: Settings) -> None:
-    """The receiver's watchdog, until it is cancelled."""
+async def watch_receiver(settings: Settings, hearing: Hearing) -> None:
+    """The receiver's watchdog, until it is cancelled: over the dispatcher, Redis, and whether Meta is heard."""
     async with AsyncExitStack() as stack:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
-        watchdog = _watchdog(judge_dispatcher, scripts, settings, alerts)
-        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts)
-        await _for_ever(ReceiverWatch(store, watchdog).look)
+        watchdog = _watchdog(partial(judge_receiver, hearing), scripts, settings, alerts)
+        store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
+        requirements = StoreRequirements(lambda: check_store(settings), SystemIncidents(scripts, AlertOutbox(scripts)))
+        await _for_ever(ReceiverWatch(store, watchdog, requirements).look, count_in(scripts))
 
 
-async def _for_ever(look: Callable[[], Awaitable[None]]) -> None:
-    while True:
-        try:
-            await look()
-        except Exception:
-            log.exception("watchdog_failed")  # a watchdog that died of its own fault would guard nobody
-        await asyncio.sleep(PERIOD_SECONDS)
+async def _for_ever(look: Callable[[], Awaitable[None]], count: Count) -> None:
+    await repeat(
+        "watchdog",
+        look,
+        every_seconds=PERIOD_SECONDS,
+        limit_seconds=LOOK_SECONDS,
+        longest_wait_seconds=PERIOD_SECONDS,
+        count=count,
+    )
 
 
 def _open(stack: AsyncExitStack, settings: Settings, name: str) -> tuple[Scripts, DirectAlerts]:
@@ -173,7 +191,7 @@ def _open(stack: AsyncExitStack, settings: Settings, name: str) -> tuple[Scripts
     stack.push_async_callback(client.aclose)
     alerts = DirectAlerts(settings)
     stack.push_async_callback(alerts.aclose)
-    return Scripts(client), alerts
+    return Scripts(client, replicas=settings.config.store.replicas), alerts
 
 
 def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Settings, alerts: DirectAlerts) -> Watchdog:
@@ -182,4 +200,5 @@ def _watchdog(judge: Callable[..., Judgement], scripts: Scripts, settings: Setti
         health=SystemHealth(scripts, settings),
         incidents=SystemIncidents(scripts, AlertOutbox(scripts)),
         alerts=alerts,
+        clock_ms=scripts.clock.now_ms,
     )

@@ -13,7 +13,10 @@ import time
 from celery.bin.worker import worker
 
 from runtime.logging import get_logger
-from worker.commands import run_command
+from runtime.open_files import raise_open_files
+from runtime.start import start_process
+from worker.commands import STARTED_ANEW, run_command
+from worker.start_failure import start_failed
 
 log = get_logger(__name__)
 
@@ -23,15 +26,18 @@ CONCURRENCY = "250"  # turns in flight; threads that wait cost little, a saturat
 
 
 def main() -> None:
+    start_process("worker")
+    raise_open_files()  # a turn has up to a handful of connections, and hundreds of turns run at once
     # Not `app.worker_main`: it swallows the exit code.
-    code = run_command(worker, [*_options(), *sys.argv[1:]])
-    if code not in RESTARTED_CODES:
+    code = run_command(worker, [*_options(), *sys.argv[1:]], anew=STARTED_ANEW in os.environ)
+    if code not in RESTARTED_CODES or start_failed():
         sys.exit(code)
     log.error("worker_starts_anew", seconds=RESTART_SECONDS)
     # Celery's handlers would only take note of a request to stop that comes now.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     time.sleep(RESTART_SECONDS)
+    os.environ[STARTED_ANEW] = "1"
     os.execv(sys.executable, [sys.executable, "-m", "worker", *sys.argv[1:]])  # noqa: S606 - ourselves
 
 

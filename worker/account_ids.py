@@ -2,19 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from itertools import chain, repeat
+from functools import partial
 
 from bot.messages import Channel
 from clients.graph_api import GraphAPI
-from clients.graph_errors import GraphAPIError
 from runtime.account_ids import AccountIds, AccountIdStore
+from runtime.background import OVER, Count, Over, repeat
 from runtime.logging import get_logger
-from runtime.redis import StoreUnavailable
 from runtime.settings import Account
 
 log = get_logger(__name__)
 
-WAITS_SECONDS = (5.0, 15.0, 60.0, 300.0, 900.0)
+WAITS_SECONDS = (5.0, 900.0)  # after the first failure, and at the most: each further one doubles the wait
 
 
 class AccountIdsLearner:
@@ -35,33 +34,39 @@ class AccountIdsLearner:
         self._learned = learned
         self._waits = waits_seconds
 
-    async def run(self) -> None:
-        await asyncio.gather(*map(self._learn, self._accounts))
+    async def run(self, *, count: Count | None = None) -> None:
+        """Until all are known, or Meta has said that there is nothing to know."""
+        first, longest = self._waits[0], self._waits[-1]
+        await asyncio.gather(
+            *(
+                repeat(
+                    f"account_ids:{account.id}",
+                    partial(self._learn, account),
+                    every_seconds=first,
+                    longest_wait_seconds=longest,
+                    count=count,
+                )
+                for account in self._accounts
+            )
+        )
 
-    async def _learn(self, account: Account) -> None:
-        for seconds in chain(self._waits, repeat(self._waits[-1])):
-            try:
-                if ids := (await self._store.load()).get(account.id):
-                    self._learned(account, ids)
-                if await self._ask(account):
-                    return
-            except (GraphAPIError, StoreUnavailable) as exc:
-                log.warning("account_ids_unknown", account_id=account.id, error=type(exc).__name__, reason=str(exc))
-            await asyncio.sleep(seconds)
+    async def _learn(self, account: Account) -> Over:
+        if ids := (await self._store.load()).get(account.id):
+            self._learned(account, ids)
+        await self._ask(account)
+        return OVER
 
-    async def _ask(self, account: Account) -> bool:
-        """True when there is nothing more to ask."""
+    async def _ask(self, account: Account) -> None:
         ids = await self._graph(account).fetch_account_ids()
         if not ids.user_id or not ids.id:
             log.warning("account_ids_unknown", account_id=account.id, reason="Meta names no user_id")
-            return True
+            return
         if account.id not in {ids.id, ids.user_id}:
             log.error("account_token_of_another", account_id=account.id, token_user_id=ids.user_id)
-            return True
+            return
         await self._store.store(account, ids)
         self._learned(account, ids)
         log.info("account_ids_learned", account_id=account.id, user_id=ids.user_id)
-        return True
 
 
 def has_two_ids(account: Account) -> bool:

@@ -3,31 +3,32 @@ why there are none. It never raises for what a model does."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.agent_step import FinalStep, prepare_agent_step
 from bot.conversation import Conversation
-from bot.elements import keep_grounded
 from bot.hints import LOOK_UP_NOW
 from bot.ladder import Ask, Attempt, GiveUp, Rung, keeps_time_back, next_move
 from bot.model_output import CallFault, Completion, ModelCallFailed, ToolCall
-from bot.notebook import read_notebook, results_of, write_notebook
+from bot.notebook import read_notebook
 from bot.repairs import Repair, repair_for
-from bot.tags import TaggedReply
-from bot.transcript import Transcript, burst_text
-from bot.validation import Judgement, ReplyContext, judge
+from bot.transcript import Transcript
+from bot.validation import ReplyContext, judge
 from bot.verdict import Verdict
 from clients.llm import Deadlines, LLMClient, ModelRequest
+from runtime.config import CustomerLimits
 from runtime.logging import get_logger
+from runtime.prompt_files import PromptSet
 from runtime.settings import Model
 from runtime.spending import Spending
 from worker.asking import deadlines_of, is_plain, kick_of, make_request
 from worker.attempts import AttemptRecord, usage_of_failure
 from worker.climb import Budget, Climb, Thought
 from worker.lessons import learn_from_answer, learn_from_failure
-from worker.prompt_files import PromptSet
+from worker.looking_up import look_up
 from worker.purse import Prices, Purse
 from worker.spans import invoke_agent
+from worker.spoken import Spoken, notebook_of, thought_of
 from worker.tools import ToolBox, ToolResult
 
 __all__ = ["Agent", "Budget", "Thought"]
@@ -36,13 +37,6 @@ log = get_logger(__name__)
 
 REPEATED_CALLS = 3  # the same call with the same arguments this often forces the last step
 UNKNOWN_TOOLS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Spoken:
-    judgement: Judgement
-    rung: Rung
-    partial: bool
 
 
 class Agent:
@@ -57,6 +51,7 @@ class Agent:
         clock: Callable[[], float],
         spending: Spending | None = None,
         prices: Prices | None = None,
+        limits: CustomerLimits | None = None,
     ) -> None:
         self._llm = llm
         self._model = model
@@ -65,7 +60,8 @@ class Agent:
         self._tools = tools
         self._tool_names = tuple(spec["function"]["name"] for spec in tools.specs)
         self._clock = clock
-        self._purse = Purse(model, prices=prices or Prices(), spending=spending)
+        self._limits = limits or CustomerLimits(cost_per_customer_day=0)
+        self._purse = Purse(model, prices=prices or Prices(), spending=spending, limits=self._limits)
         self._may_salvage = any(rung.salvage for rung in self._ladder)
 
     async def think(
@@ -81,7 +77,9 @@ class Agent:
         `on_found` is told the notebook each time something was found or begun: a cancelled turn returns nothing.
         """
         earlier = read_notebook(conversation.notebook, now_ms=conversation.now_ms)
-        transcript = Transcript(conversation.history, conversation.messages, found_earlier=earlier)
+        transcript = Transcript(
+            conversation.history, conversation.messages, found_earlier=earlier, most_chars=self._limits.burst_chars
+        )
         with invoke_agent(conversation_id=conversation.id, model=self._model.name) as span:
             thought = await self._think(Climb(conversation, transcript, system, budget, on_found, span))
             span.conclude(rule=thought.rule, partial=thought.partial, answered=thought.reply is not None)
@@ -95,8 +93,8 @@ class Agent:
             if move.wait_seconds:
                 await asyncio.sleep(move.wait_seconds)
             result = await self._attempt(climb, move)
-            if isinstance(result, _Spoken):
-                return _spoken(climb, result, rescued=bool(attempts))
+            if isinstance(result, Spoken):
+                return thought_of(climb, result, rescued=bool(attempts))
             attempts.append(result)
             move = self._next(climb, attempts)
         return Thought(
@@ -104,7 +102,7 @@ class Agent:
             move.rule,
             False,
             tuple(climb.records),
-            notebook=_notebook(climb),
+            notebook=notebook_of(climb),
             reasonings=tuple(climb.reasonings),
         )
 
@@ -120,16 +118,31 @@ class Agent:
             salvageable=bool(climb.candidate),
         )
 
-    async def _attempt(self, climb: Climb, ask: Ask) -> _Spoken | Attempt:
+    async def _attempt(self, climb: Climb, ask: Ask) -> Spoken | Attempt:
         """One rung: steps with tools until the model speaks, fails, or has to."""
         rung = self._ladder[ask.rung]
         if ask.repair is Repair.TRIM:
             climb.transcript.trim()
         elif rung.flatten or ask.flatten or ask.bare or ask.repair is Repair.FLATTEN:
             climb.transcript.flatten()
+        takes_tools = self._llm.takes_tools(rung.model)
+        if not takes_tools:
+            climb.transcript.flatten()
+            await look_up(climb, self._tools)
         while True:
             final = self._prepare(climb, ask)
-            request = make_request(climb, rung, ask, final, model=self._model, prompts=self._prompts, tools=self._tools)
+            request = self._llm.fit(
+                make_request(
+                    climb,
+                    rung,
+                    ask,
+                    final,
+                    model=self._model,
+                    prompts=self._prompts,
+                    tools=self._tools,
+                    takes_tools=takes_tools,
+                )
+            )
             try:
                 completion = await self._llm.complete(request, self._deadlines(climb, ask, final))
             except ModelCallFailed as failure:
@@ -138,7 +151,7 @@ class Agent:
                 climb.note(AttemptRecord.of_failure(request, failure, usage, rung.name, climb.step, self._prompts.hash))
                 log.warning("model_call_failed", fault=failure.fault, status=failure.status, rung=rung.name)
                 learn_from_failure(climb, failure, rung.name)
-                climb.on_found(_notebook(climb))
+                climb.on_found(notebook_of(climb))
                 if failure.fault is CallFault.DEADLINE and climb.step > 0 and final is None:
                     climb.forced = True  # the time for searching is up; that for the last step was kept back
                     continue
@@ -159,7 +172,7 @@ class Agent:
                 AttemptRecord.of_judgement(request, completion, judgement, rung.name, climb.step, self._prompts.hash)
             )
             if judgement.verdict is Verdict.SUCCESS:
-                return _Spoken(judgement, rung, partial=final is not None)
+                return Spoken(judgement, rung, partial=final is not None)
             log.warning(
                 "reply_unusable", verdict=judgement.verdict, rule=judgement.rule, rung=rung.name, step=climb.step
             )
@@ -172,7 +185,7 @@ class Agent:
                 tools=self._tool_names,
                 may_salvage=self._may_salvage,
             )
-            climb.on_found(_notebook(climb))
+            climb.on_found(notebook_of(climb))
             return Attempt(
                 ask.rung,
                 judgement.rule,
@@ -188,11 +201,9 @@ class Agent:
     def _failed(
         self, climb: Climb, ask: Ask, request: ModelRequest, failure: ModelCallFailed, final: FinalStep | None
     ) -> Attempt:
-        repair = repair_for(
+        repair = Repair(failure.repair) or repair_for(
             failure.fault,
             failure.detail,
-            thinking=request.thinking,
-            has_tool_choice=request.tool_choice is not None,
             has_tool_steps=climb.transcript.has_tool_steps,
             is_plain=is_plain(request),
         )
@@ -238,7 +249,7 @@ class Agent:
         self, climb: Climb, rung: Rung, ask: Ask, final: FinalStep | None, request: ModelRequest
     ) -> ReplyContext:
         return ReplyContext(
-            customer_text=burst_text(climb.conversation.messages),
+            customer_text=climb.transcript.burst,
             system_prompt=str(request.messages[0]["content"]),
             kick=kick_of(rung, ask, self._prompts),
             last_step=final is not None or not rung.tools,
@@ -264,39 +275,8 @@ class Agent:
             climb.unknown_tools += call.name not in self._tool_names
         climb.forced = climb.forced or climb.unknown_tools >= UNKNOWN_TOOLS
         climb.step += 1
-        climb.on_found(_notebook(climb))
+        climb.on_found(notebook_of(climb))
 
     async def _run_tool(self, climb: Climb, call: ToolCall) -> ToolResult:
         with climb.span.tool(call.name if call.name in self._tool_names else "unknown"):
             return await self._tools.call(call)
-
-
-def _spoken(climb: Climb, spoken: _Spoken, *, rescued: bool) -> Thought:
-    return Thought(
-        _grounded(climb, spoken.judgement.reply),
-        spoken.judgement.rule,
-        spoken.partial,
-        tuple(climb.records),
-        rescued_by=spoken.rung.name if rescued else "",
-        salvaged=spoken.rung.salvage,
-        notebook=_notebook(climb) if spoken.partial else "",
-        reasonings=tuple(climb.reasonings),
-    )
-
-
-def _grounded(climb: Climb, reply: TaggedReply | None) -> TaggedReply | None:
-    """The reply with those links, pictures and files alone whose addresses the model did not make up.
-
-    What the bot has said before proves nothing: a customer may have dictated it, or a model made it up in plain words.
-    """
-    if reply is None or not reply.beside:
-        return reply
-    said = [line.text for line in climb.conversation.history if line.role == "business"]
-    beside = keep_grounded(reply.beside, [climb.system, *results_of(climb.transcript.found), *said])
-    if beside != reply.beside:
-        log.warning("addresses_not_known", conversation=climb.conversation.id)
-    return replace(reply, beside=beside)
-
-
-def _notebook(climb: Climb) -> str:
-    return write_notebook(climb.transcript.found, climb.draft, at_ms=climb.conversation.now_ms)

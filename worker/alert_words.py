@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bot.alerting import AlertWords
 from runtime.alert_words import AlertWordsInvalid, read_alert_words
-from worker.prompt_files import PromptsInvalid
+from runtime.prompt_files import PromptsInvalid
 
 
 def load_alert_words(root: Path, locale: str) -> AlertWords:

@@ -1,4 +1,4 @@
-"""Delivers one alert from the outbox. It stays there until Telegram has it, and the log says it too."""
+"""Delivers one alert from the outbox, where it stays until Telegram has it or a day is over. The log says it too."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ UNCONFIGURED_RETRY_SECONDS = 3600.0
 
 
 async def deliver_alert(house: House, alert_id: str) -> str:
-    """ "sent", "updated", "closed", "waits", or "gone" when somebody else has closed it."""
+    """ "sent", "updated", "closed", "waits", "given up" after a day, or "gone" when somebody else has closed it."""
     body = await house.outbox.load(alert_id)
     if body is None:
         await house.outbox.close(alert_id, shown=0)
@@ -27,11 +27,11 @@ async def deliver_alert(house: House, alert_id: str) -> str:
     count, tries = int(body.get("count", 1)), int(body.get("tries", 0))
     if body.get("delivered") == count:
         return "closed" if await house.outbox.close(alert_id, shown=count) else "changed"
+    # Said loudly once for each change, not with each of the tries.
+    say = log.info if body.get("failing_at") == count else log.error
     if house.telegram is None:
-        log.error(
-            "alert_without_telegram", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation")
-        )
-        await house.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=UNCONFIGURED_RETRY_SECONDS)
+        say("alert_without_telegram", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation"))
+        await house.outbox.kept(alert_id, shown=count, tries=tries + 1, again_in_seconds=UNCONFIGURED_RETRY_SECONDS)
         return "waits: telegram is not configured"
     html = render_alert(body, house.words, await _surroundings(house, body))
     try:
@@ -40,7 +40,7 @@ async def deliver_alert(house: House, alert_id: str) -> str:
         # A doubled alert does less harm than a lost one, so an unknown outcome is tried again too.
         wish = getattr(exc, "retry_after_seconds", None)
         wait = alert_backoff_seconds(tries + (2 if isinstance(exc, OutcomeUnknown) else 0), wish)
-        log.error(
+        say(
             "alert_not_delivered",
             alert=alert_id,
             rule=body.get("rule"),
@@ -49,8 +49,12 @@ async def deliver_alert(house: House, alert_id: str) -> str:
             reason=str(exc),
             again_in_seconds=wait,
         )
-        await house.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=wait)
-        return "waits: telegram failed"
+        if await house.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=wait) != "given_up":
+            return "waits: telegram failed"
+        log.critical(
+            "alert_given_up", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation"), tries=tries
+        )
+        return "given up"
     await house.outbox.delivered(alert_id, shown=count, message_id=message_id)
     return word
 

@@ -3,17 +3,15 @@
 from typing import Any
 
 from bot.agent_step import FinalStep
-from bot.hints import kick_words
+from bot.hints import NO_TOOLS, kick_words
 from bot.ladder import Ask, Kick, Rung
 from bot.repairs import Repair
 from bot.salvage import rewrite_note
 from clients.llm import Deadlines, ModelRequest
+from runtime.prompt_files import PromptSet
 from runtime.settings import Model
 from worker.climb import Budget, Climb
-from worker.prompt_files import PromptSet
 from worker.tools import ToolBox
-
-LEAST_TOKENS = 256
 
 
 def kick_of(rung: Rung, ask: Ask, prompts: PromptSet) -> str:
@@ -31,8 +29,12 @@ def make_request(
     model: Model,
     prompts: PromptSet,
     tools: ToolBox,
+    takes_tools: bool = True,
 ) -> ModelRequest:
+    """`takes_tools`: False for a model whose server has refused them; it is told so."""
     system, note = (final.system_prompt, final.trailing_note) if final else (climb.system, "")
+    if not takes_tools and tools.specs:
+        system = f"{system}\n\n{NO_TOOLS}"
     kick = kick_of(rung, ask, prompts)
     if kick and rung.kick is not Kick.USER:
         system = f"{system}\n\n{kick}"
@@ -40,14 +42,14 @@ def make_request(
         note = f"{note}\n\n{kick}".strip()
     if rung.salvage:
         note = rewrite_note(climb.candidate)
-    may_call = rung.tools and not ask.bare
+    may_call = rung.tools and not ask.bare and takes_tools
     offered = may_call or climb.transcript.has_tool_steps
     tool_choice = "none" if offered and (final or not may_call) else None
     return ModelRequest(
         model=rung.model,
         messages=climb.transcript.messages(system, note=note),
         tools=tools.specs if offered else (),
-        tool_choice=None if ask.repair in (Repair.ANY_TOOL_CHOICE, Repair.PLAIN) else tool_choice,
+        tool_choice=None if ask.repair is Repair.PLAIN else tool_choice,
         max_tokens=_max_tokens(climb, rung, ask, final, model),
         temperature=None if ask.repair is Repair.PLAIN else model.temperature,
         thinking=_thinking(rung, ask, model),
@@ -83,11 +85,11 @@ def _max_tokens(climb: Climb, rung: Rung, ask: Ask, final: FinalStep | None, mod
     tokens = rung.max_tokens or (model.last_step_max_tokens if final else model.max_tokens)
     if ask.more_tokens or climb.generous:
         tokens *= 2
-    return max(tokens // 2, LEAST_TOKENS) if ask.repair is Repair.FEWER_TOKENS else tokens
+    return tokens
 
 
 def _thinking(rung: Rung, ask: Ask, model: Model) -> str:
-    if ask.repair in (Repair.THINK, Repair.PLAIN):
+    if ask.repair is Repair.PLAIN:
         return "default"
     if ask.bare and rung.thinking == "default":
         return "low"

@@ -5,13 +5,15 @@ from pathlib import Path
 
 from celery.bin.beat import beat
 
-from worker.commands import run_command
+from runtime.start import start_process
+from worker.commands import make_folder, run_command
 
 SCHEDULE = Path("var/beat/schedule")
 
 
 def main() -> None:
-    SCHEDULE.parent.mkdir(parents=True, exist_ok=True)
+    start_process("beat")
+    make_folder(SCHEDULE.parent)
     sys.exit(run_command(beat, ["--schedule", str(SCHEDULE), "-l", "INFO", *sys.argv[1:]]))
 
 

@@ -5,7 +5,6 @@ Only a worker imports `worker.tasks` and with it the house; beat and flower need
 
 import importlib
 import sys
-import traceback
 from typing import Any
 
 from celery import Celery
@@ -14,15 +13,17 @@ from celery.signals import beat_init, celeryd_init, setup_logging
 from runtime import queue
 from runtime.heartbeat import start_heartbeat
 from runtime.logging import configure_logging
-from runtime.settings import Settings, SettingsInvalid, load_settings
+from runtime.settings import Settings, SettingsInvalid
+from runtime.start import WRONG_CONFIGURATION, process_name, process_settings
+from worker.start_failure import or_end
 
 
 def _load() -> Settings:
     try:
-        return load_settings()
+        return process_settings()
     except SettingsInvalid as exc:
         sys.stderr.write(f"{exc}\n")
-        raise SystemExit(2) from exc
+        raise SystemExit(WRONG_CONFIGURATION) from exc
 
 
 settings = _load()
@@ -30,21 +31,19 @@ app: Celery = queue.make_celery(settings)
 
 
 @celeryd_init.connect
+@or_end
 def _import_tasks(**_: Any) -> None:
     """Only a worker sends this signal; beat and flower would pay for the whole house in memory."""
-    try:
-        importlib.import_module("worker.tasks")
-    except Exception as exc:
-        # Celery logs what a signal's receiver raises and goes on: a worker without tasks that calls itself ready.
-        traceback.print_exc()
-        raise SystemExit(2) from exc
+    importlib.import_module("worker.tasks")
 
 
 @beat_init.connect
+@or_end
 def _beat_alive(**_: Any) -> None:
     start_heartbeat("beat", settings)
 
 
 @setup_logging.connect
+@or_end
 def _configure_logging(**_: Any) -> None:
-    configure_logging("beat" if "beat" in sys.argv else "worker", settings)
+    configure_logging(process_name("worker"), settings)

@@ -73,6 +73,7 @@ class Climb:
     span: AgentSpan
     step: int = 0
     forced: bool = False
+    looked_up: bool = False  # for a model that cannot call tools
     generous: bool = False  # tool arguments were cut off by the length limit: more room from here on
     draft: str = ""
     candidate: str = ""

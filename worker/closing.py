@@ -1,6 +1,6 @@
 """The end of messages whose reply does not go on: what arrived of it decides what is booked, and managers are told."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.conversation import Conversation, HistoryLine, PartKind, PartState, Plan
 from bot.outcome import Deferral, Outcome
@@ -22,6 +22,7 @@ async def close(
     why: str,
     *,
     rule: str = "",
+    fields: Mapping[str, str] | None = None,
 ) -> str:
     """The rest of the plan will not be sent. Who has read a part of it was answered, or told, cut; else `outcome`."""
     arrived = PartState.SENT in states
@@ -33,6 +34,7 @@ async def close(
             plan.keys if arrived else _keys(conversation, plan),
             why=f"cut: {why}" if arrived else why,
             lines=history_lines(conversation, plan, states),
+            fields=fields,
             incident=incident(conversation, rule or why, told=told),
         )
     except OutcomeRefused as exc:

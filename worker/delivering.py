@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bot.conversation import Conversation, Part, PartState, Plan, PlanMeta
-from bot.delivery import MARGIN_MS, WINDOW_MS, WindowClosed, may_write
+from bot.delivery import MARGIN_MS, WINDOW_MS, WindowClosed
 from bot.errors import NightshiftError
 from bot.language import script_language
 from bot.outcome import Deferral, Outcome, SilenceReason
@@ -23,13 +23,16 @@ from worker.closing import close, history_lines
 from worker.enclosing import Enclosing
 from worker.house import House
 from worker.incidents import incident, window_closing
+from worker.limits import fields_of_turn
 from worker.sending import PartSender
 from worker.settling import Found, LineTooLong, Settlement, look_up
+from worker.window import sober_now_ms, window_of
 
 log = get_logger(__name__)
 
 THROTTLED = ("throttled", "usage")  # reasons of an account's rest that forbid reading back, too
 SETTLE_AGAIN_SECONDS = 10.0
+UNCONFIRMED_SECONDS = 5.0  # as often a reply is tried that no replica has confirmed
 
 
 class Delivery:
@@ -49,12 +52,15 @@ class Delivery:
                 break
             if part.state is PartState.UNKNOWN:
                 return await self._settle(conversation, plan, part)
-            window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=self._house.now_ms())
+            window = await window_of(self._house, conversation, now_ms=self._house.now_ms())
             if isinstance(window, WindowClosed):  # thinking takes time, and a plan may have waited for hours
                 return await self._close(Outcome.EXPIRED, "window_closed", conversation, plan, states)
             begun, failure = await self._sender.put(conversation, plan, part)
             if isinstance(begun, Place | Parked):
                 return await self._stand_back(begun, conversation)
+            if begun == "unconfirmed":
+                await self._lease.hold(UNCONFIRMED_SECONDS, Deferral.BACKOFF)
+                return "waits: replicas"
             if failure is not None:
                 return await self._after(failure, conversation, plan, part, states)
             if begun == PartState.UNKNOWN:
@@ -148,11 +154,14 @@ class Delivery:
     ) -> str:
         """What a refusal means for the messages: later, somebody else, or never."""
         kind = failure_of(failure, attempt=part.tries + 1)
-        deadline = (conversation.last_action_at_ms + WINDOW_MS - MARGIN_MS - conversation.oldest_received_ms) / 1000
+        closes_ms, now_ms = conversation.last_action_at_ms + WINDOW_MS - MARGIN_MS, conversation.now_ms
+        if now_ms >= closes_ms:
+            now_ms = await sober_now_ms(self._house, now_ms)
+        deadline = (closes_ms - conversation.oldest_received_ms) / 1000
         move = plan_retry(
             kind,
             attempt=part.tries + 1,
-            elapsed_seconds=(conversation.now_ms - conversation.oldest_received_ms) / 1000,
+            elapsed_seconds=(now_ms - conversation.oldest_received_ms) / 1000,
             deadline_seconds=deadline,
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
             retry_after_seconds=getattr(failure, "retry_after_seconds", None),
@@ -214,7 +223,8 @@ class Delivery:
         *,
         rule: str = "",
     ) -> str:
-        return await close(self._lease, conversation, plan, states, outcome, why, rule=rule)
+        fields = fields_of_turn(conversation, plan.keys, "", self._house.settings.config.limits)
+        return await close(self._lease, conversation, plan, states, outcome, why, rule=rule, fields=fields)
 
     async def _finish(
         self, conversation: Conversation, plan: Plan, states: list[PartState], enclosed: Sequence[PartState] = ()
@@ -223,6 +233,7 @@ class Delivery:
         outcome = Outcome(meta.outcome)
         cut = any(state is not PartState.SENT for state in states)
         fields = {"opted_out": "1" if meta.opts_out else "0", "notebook": meta.notebook}
+        fields |= fields_of_turn(conversation, plan.keys, meta.rule, self._house.settings.config.limits)
         if meta.stage:
             fields["stage"] = meta.stage
         if meta.discloses and not cut:  # cut by a human's words: what comes after them discloses again

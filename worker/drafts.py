@@ -29,7 +29,7 @@ class Draft:
 
     @property
     def is_stub(self) -> bool:
-        return self.meta.outcome == Outcome.HANDED_OVER and not self.meta.calls_human
+        return self.is_thought and self.meta.outcome == Outcome.HANDED_OVER
 
 
 def words_of(thought: Thought, conversation: Conversation, *, stub: str) -> tuple[str, PlanMeta]:

@@ -5,13 +5,14 @@ is not held, nobody is alarmed.
 """
 
 from bot.conversation import Conversation, PartState, Plan
-from bot.delivery import WindowClosed, may_write
+from bot.delivery import WindowClosed
 from clients.graph_errors import failure_of
 from runtime.logging import get_logger
 from runtime.pacing import Place
 from runtime.parking import Parked
 from worker.house import House
 from worker.sending import PartSender
+from worker.window import window_of
 
 log = get_logger(__name__)
 
@@ -29,7 +30,7 @@ class Enclosing:
                 continue
             if part.state in (PartState.UNKNOWN, PartState.DROPPED):
                 break
-            window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=self._house.now_ms())
+            window = await window_of(self._house, conversation, now_ms=self._house.now_ms())
             if isinstance(window, WindowClosed):
                 log.info("enclosures_left_out", conversation=conversation.id, reason="window_closed")
                 break
@@ -37,6 +38,9 @@ class Enclosing:
             if isinstance(begun, Place | Parked):
                 why = begun.reason if isinstance(begun, Parked) else "pace"
                 log.info("enclosures_left_out", conversation=conversation.id, reason=why)
+                break
+            if begun == "unconfirmed":
+                log.info("enclosures_left_out", conversation=conversation.id, reason=begun)
                 break
             if begun == PartState.SENDING:
                 states[number] = PartState.SENT

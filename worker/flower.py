@@ -1,18 +1,25 @@
 """`python -m worker.flower`: Celery's Flower, read-only and behind a password."""
 
+import importlib
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from flower.app import Flower
 from flower.command import flower
 
+from runtime.logging import configure_logging
 from runtime.settings import Environment
-from worker.commands import run_command
+from runtime.start import WRONG_CONFIGURATION, start_process
+from worker.commands import make_folder, run_command
+from worker.flower_broker import read_queues_by_our_client
 
 STATE = Path("var/flower/state")
 INSPECT_TIMEOUT_MS = 5_000  # Flower's own 1000 calls a busy worker unknown
 STATE_SAVE_INTERVAL_MS = 60_000
+INQUIRIES = 1  # at once, of its workers: each takes two of Celery's connections, which are three of Redis's each
 MAX_TASKS = 10_000  # the state is one pickle, written whole; 100 000 tasks make that slow
 
 
@@ -21,12 +28,9 @@ class FlowerUnprotected(Exception):
 
 
 def check_auth(env: Environment) -> None:
-    """Raise `FlowerUnprotected` unless there is a password, or this is no production."""
-    auth = env.flower_basic_auth.get_secret_value()
-    if not auth and env.app_env == "production":
+    """Raise `FlowerUnprotected` unless there is a password (its form was checked before), or this is no production."""
+    if not env.flower_basic_auth.get_secret_value() and env.app_env == "production":
         raise FlowerUnprotected("FLOWER_BASIC_AUTH is not set; set it as user:password (or APP_ENV=development)")
-    if auth and not all(pair.partition(":")[0] and pair.partition(":")[2] for pair in auth.split(",")):
-        raise FlowerUnprotected("FLOWER_BASIC_AUTH must read user:password")
 
 
 def command_line(env: Environment, environ: Mapping[str, str]) -> list[str]:
@@ -47,16 +51,29 @@ def command_line(env: Environment, environ: Mapping[str, str]) -> list[str]:
     ]
 
 
+def bound_connections(app: Any) -> None:
+    """Flower asks its workers in four threads and more, which took 21 connections, of the 30 that a small plan has."""
+    Flower.max_workers = INQUIRIES
+    # One asks with a connection while it waits for the answers with another: with fewer they would wait for each other.
+    app.conf.broker_pool_limit = 2 * INQUIRIES
+
+
 def main() -> None:
-    env = Environment()
+    settings = start_process("flower")
+    env = settings.env
     try:
         check_auth(env)
     except FlowerUnprotected as exc:
-        sys.exit(f"Flower does not start: {exc}")
-    STATE.parent.mkdir(parents=True, exist_ok=True)
+        sys.stderr.write(f"Nightshift cannot start:\n  - {exc}\n")
+        sys.exit(WRONG_CONFIGURATION)
+    configure_logging("flower", settings)
+    make_folder(STATE.parent)
+    composed: Any = importlib.import_module("worker.celery_app")
     # Flower reads every FLOWER_ variable and takes an empty one for a value: no port, an empty password.
     for name in [name for name, value in os.environ.items() if name.startswith("FLOWER_") and not value]:
         del os.environ[name]
+    bound_connections(composed.app)
+    read_queues_by_our_client(composed.settings, composed.app.conf.broker_transport_options["global_keyprefix"])
     sys.exit(run_command(flower, command_line(env, os.environ)))
 
 

@@ -1,14 +1,12 @@
 """For turns that ended in the stub: fetches what the provider itself noted of each attempt, later and off the path."""
 
-import asyncio
 from collections.abc import Sequence
 
 import httpx
 import orjson
 
-from bot.errors import NightshiftError
 from clients.llm_generation import fetch_generation
-from runtime.clock import now_ms
+from runtime.background import Count, repeat
 from runtime.logging import get_logger
 from runtime.scripts import Scripts
 from runtime.telemetry_records import GENERATIONS as WAITING
@@ -23,7 +21,7 @@ MOST_AT_ONCE = 20
 
 async def ask_later(scripts: Scripts, conversation_id: str, record_id: str, generation_ids: Sequence[str]) -> None:
     """Note that these generations of one failed turn are to be fetched."""
-    due = now_ms() + WAITS_SECONDS[0] * 1000
+    due = scripts.clock.now_ms() + WAITS_SECONDS[0] * 1000
     members = [word for g in generation_ids if " " not in g for word in (due, f"{conversation_id} {record_id} {g} 0")]
     if members:
         await scripts.command("ZADD", WAITING, *members)
@@ -48,18 +46,15 @@ class Generations:
         self._api_key = api_key
         self._look_seconds = look_seconds
 
-    async def run(self) -> None:
+    async def run(self, *, count: Count | None = None) -> None:
         """Until cancelled."""
-        while True:
-            await asyncio.sleep(self._look_seconds)
-            try:
-                await self.fetch_due()
-            except NightshiftError as exc:
-                log.warning("generations_not_fetched", reason=str(exc))
+        await repeat("generations", self.fetch_due, every_seconds=self._look_seconds, count=count)
 
     async def fetch_due(self) -> int:
         """Fetch what is due; how many records were attached."""
-        due = await self._scripts.command("ZRANGEBYSCORE", WAITING, "-inf", now_ms(), "LIMIT", 0, MOST_AT_ONCE)
+        due = await self._scripts.command(
+            "ZRANGEBYSCORE", WAITING, "-inf", self._scripts.clock.now_ms(), "LIMIT", 0, MOST_AT_ONCE
+        )
         attached = 0
         for member in due:
             if await self._scripts.command("ZREM", WAITING, member):
@@ -74,10 +69,12 @@ class Generations:
             asked = int(tries) + 1
             if asked < len(WAITS_SECONDS):
                 member = f"{conversation_id} {record_id} {generation_id} {asked}"
-                await self._scripts.command("ZADD", WAITING, now_ms() + WAITS_SECONDS[asked] * 1000, member)
+                due = self._scripts.clock.now_ms() + WAITS_SECONDS[asked] * 1000
+                await self._scripts.command("ZADD", WAITING, due, member)
             return 0
-        key = f"ns:c:{conversation_id}:generations:{record_id}"
-        await self._scripts.command("HSET", key, generation_id, orjson.dumps(record).decode())
-        await self._scripts.command("EXPIRE", key, KEPT_SECONDS)
+        body = orjson.dumps(record).decode()
+        await self._scripts.run(
+            "attach_generation", conversation_id, record_id, generation_id, body, KEPT_SECONDS * 1000
+        )
         log.info("generation_attached", conversation=conversation_id, generation=generation_id)
         return 1

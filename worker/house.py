@@ -1,9 +1,9 @@
 """What a turn works with, built once per process on its event loop, and closed in the reverse order."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from clients.llm import LLMClient
 from runtime import clock
 from runtime.account_ids import AccountIdStore
 from runtime.alert_outbox import AlertOutbox
+from runtime.background import Background, count_in
 from runtime.comments import CommentOutbox
 from runtime.conversations import Conversations
 from runtime.health import SystemHealth
@@ -21,7 +22,9 @@ from runtime.known_messages import KnownMessages
 from runtime.looks import Looks
 from runtime.pacing import Pacing
 from runtime.parking import Parking
+from runtime.prompt_files import PromptSet, load_prompts
 from runtime.redis import connect
+from runtime.replicas import tell_replicas
 from runtime.scripts import Scripts
 from runtime.settings import Account, Settings
 from runtime.spending import Spending
@@ -36,8 +39,8 @@ from worker.graphs import SEND_SECONDS, Graphs
 from worker.knowledge import load_knowledge
 from worker.media import MediaPorts, MediaReader, find_media_ports
 from worker.model_catalogue import look_at_models
+from worker.model_notes import ModelNotes
 from worker.private_replies import PrivateReplies
-from worker.prompt_files import PromptSet, load_prompts
 from worker.purse import Prices
 from worker.reading import Reading
 from worker.reconciling import Reconciler
@@ -79,6 +82,7 @@ class House:
     media: MediaReader
     reading: Reading
     reconciler: Reconciler
+    background: Background
     telegram: "TelegramAlerts | None"
     http: "httpx.AsyncClient"
     graphs: Graphs
@@ -138,6 +142,11 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     stack.push_async_callback(redis.aclose)
     http = await stack.enter_async_context(make_http_client())
     scripts = Scripts(redis)
+    background = Background(count=count_in(scripts))
+    stack.push_async_callback(background.aclose)
+    count = background.count
+    # For what leaves the house. All else is forgotten as a whole, should it be, and done again.
+    confirmed = Scripts(redis, replicas=settings.config.store.replicas)
     env, model = settings.env, settings.config.model
     telegram = None
     if env.telegram_bot_token.get_secret_value() and env.telegram_chat_id:
@@ -145,7 +154,16 @@ async def build_house(settings: Settings, texts: Texts) -> House:
 
         telegram = TelegramAlerts(env)
         stack.push_async_callback(telegram.aclose)
-    llm = LLMClient(http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
+    outbox = AlertOutbox(scripts)
+    notes = ModelNotes(outbox, now_ms=scripts.clock.now_ms)
+    background.keep("model_notes", notes.run)
+    llm = LLMClient(
+        http,
+        base_url=env.llm_api_url,
+        api_key=env.llm_api_key.get_secret_value(),
+        clock=scripts.clock.now_ms,
+        on_learned=notes,
+    )
     prices = Prices()
     agents = {
         manner: Agent(
@@ -157,22 +175,22 @@ async def build_house(settings: Settings, texts: Texts) -> House:
             clock=clock.monotonic,
             spending=Spending(scripts),
             prices=prices,
+            limits=settings.config.limits,
         )
         for manner, prompts in texts.prompts.items()
     }
-    looking = asyncio.create_task(
-        look_at_models(
-            http,
-            base_url=env.llm_api_url,
-            api_key=env.llm_api_key.get_secret_value(),
-            rungs=[rung for manner in texts.prompts for rung in settings.config.rungs(manner.model)],
-            prices=prices,
-        )
+    look = partial(
+        look_at_models,
+        http,
+        base_url=env.llm_api_url,
+        api_key=env.llm_api_key.get_secret_value(),
+        rungs=[rung for manner in texts.prompts for rung in settings.config.rungs(manner.model)],
+        prices=prices,
     )
-    stack.callback(looking.cancel)
+    background.keep("model_catalogue", look)
     generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
-    stack.callback(asyncio.create_task(generations.run()).cancel)
-    accounts, outbox, pacing = settings.config.accounts, AlertOutbox(scripts), Pacing(scripts)
+    background.keep("generations", partial(generations.run, count=count))
+    accounts, pacing = settings.config.accounts, Pacing(scripts)
     graphs, ids, looks = Graphs(http, env), AccountIdStore(scripts), Looks(scripts)
     reading = Reading(
         settings=settings,
@@ -181,11 +199,11 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         inbox=Inbox(scripts, settings),
         known=KnownMessages(scripts),
         ids=ids,
-        now_ms=clock.now_ms,
+        now_ms=scripts.clock.now_ms,
     )
     house = House(
         settings=settings,
-        conversations=Conversations(scripts, settings),
+        conversations=Conversations(confirmed, settings),
         parking=Parking(scripts),
         outbox=outbox,
         telemetry=Telemetry(scripts),
@@ -195,28 +213,31 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         media=texts.media.open(http),
         reading=reading,
         reconciler=Reconciler(reading, looks, SystemIncidents(scripts, outbox)),
+        background=background,
         telegram=telegram,
         http=http,
         graphs=graphs,
         gate=TurnGate(),
-        now_ms=clock.now_ms,
+        now_ms=scripts.clock.now_ms,
         monotonic=clock.monotonic,
         _agents=agents,
         _prompts=texts.prompts,
         _stack=stack,
     )
     learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
-    stack.callback(asyncio.create_task(learner.run()).cancel)
-    stack.callback(asyncio.create_task(looks.meet(accounts, now_ms=clock.now_ms)).cancel)
-    stack.callback(asyncio.create_task(UnreadReader(UnreadMessages(scripts), reading).run()).cancel)
+    background.keep("parked_conversations", partial(house.parking.keep_waking, accounts, count=count))
+    background.keep("account_ids", partial(learner.run, count=count))
+    background.keep("first_seen", partial(looks.meet, accounts, now_ms=scripts.clock.now_ms, count=count))
+    background.keep("replicas_check", partial(tell_replicas, confirmed))
+    background.keep("unread_reader", partial(UnreadReader(UnreadMessages(scripts), reading).run, count=count))
     if settings.config.comments.keywords:
         replies = PrivateReplies(
-            CommentOutbox(scripts),
+            CommentOutbox(confirmed),
             settings=settings,
             graph=house.graph,
             pacing=house.pacing,
             parking=house.parking,
-            now_ms=clock.now_ms,
+            now_ms=scripts.clock.now_ms,
         )
-        stack.callback(asyncio.create_task(replies.run()).cancel)
+        background.keep("private_replies", partial(replies.run, count=count))
     return house

@@ -1,46 +1,18 @@
 """What the business knows: `catalog.csv` and `faq.md` in memory, found by words as customers write them."""
 
-import csv
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from bot.addresses import without_addresses
+from runtime.knowledge_files import Entry, KnowledgeInvalid, read_entries
 from worker.word_forms import COMMON, grams, likeness, slips, spellings, stem_of, words_of
-
-CATALOG_FILE = "catalog.csv"
-FAQ_FILE = "faq.md"
 
 MAX_QUERY_CHARACTERS = 400
 MAX_QUERY_WORDS = 16
 TITLE_WEIGHT = 2.0
 WEAKEST_SHARE = 0.35  # an entry that scores below this share of the best one is noise beside it
-TITLE_COLUMNS = ("name", "title", "название", "наименование", "товар", "услуга")
-
-
-class KnowledgeInvalid(Exception):
-    """The process must not start; `faults` names each file, its line and what is wrong there."""
-
-    def __init__(self, faults: Sequence[str]) -> None:
-        super().__init__(tuple(faults))
-        self.faults = tuple(faults)
-
-    def __str__(self) -> str:
-        return "The knowledge files cannot be used:\n" + "\n".join(f"  - {fault}" for fault in self.faults)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One row of the catalogue or one question of the FAQ. `source` is file and line, for people."""
-
-    title: str
-    text: str
-    source: str
-
-    def __str__(self) -> str:
-        return f"{self.title}\n{self.text}" if self.text else self.title
 
 
 class Knowledge:
@@ -109,116 +81,7 @@ class Knowledge:
 
 def load_knowledge(root: Path) -> Knowledge:
     """Read both files of `root`; raise `KnowledgeInvalid` with every fault."""
-    faults: list[str] = []
-    entries = [*_read_catalog(root / CATALOG_FILE, faults), *_read_faq(root / FAQ_FILE, faults)]
-    if faults:
-        raise KnowledgeInvalid(faults)
-    return Knowledge(entries)
+    return Knowledge(read_entries(root))
 
 
-def _read(path: Path, faults: list[str]) -> str | None:
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        faults.append(f"{path} is missing; if there is nothing to put into it, keep it with its first line only")
-        return None
-    except OSError as exc:
-        faults.append(f"{path} cannot be read: {exc.strerror}")
-        return None
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        line = raw.count(b"\n", 0, exc.start) + 1
-        faults.append(f'{path}: line {line} is not UTF-8; in Excel save as "CSV UTF-8"')
-        return None
-
-
-def _read_catalog(path: Path, faults: list[str]) -> list[Entry]:
-    text = _read(path, faults)
-    if text is None:
-        return []
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)  # Excel writes semicolons where the comma is the decimal sign
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
-    entries: list[Entry] = []
-    header: list[str] | None = None
-    line = 1
-    try:
-        for row in reader:
-            cells = [" ".join(cell.split()) for cell in row]
-            if header is None:
-                header = _header(cells, path, faults)
-            elif any(cells):
-                _add_row(cells, header, f"{path.name}:{line}", f"{path}: line {line}", entries, faults)
-            line = reader.line_num + 1
-    except csv.Error as exc:
-        faults.append(f"{path}: line {line}: {exc}")
-    if header is None:
-        faults.append(f"{path} is empty; its first line names the columns")
-    return entries
-
-
-def _header(cells: list[str], path: Path, faults: list[str]) -> list[str]:
-    while cells and not cells[-1]:  # Excel leaves empty columns at the end
-        cells = cells[:-1]
-    if not cells:
-        faults.append(f"{path}: line 1 must name the columns")
-    for number, cell in enumerate(cells, start=1):
-        if not cell:
-            faults.append(f"{path}: line 1: column {number} has no name")
-        elif cell in cells[: number - 1]:
-            faults.append(f"{path}: line 1: the column {cell} stands there twice")
-    return cells
-
-
-def _add_row(
-    cells: list[str], header: list[str], source: str, where: str, entries: list[Entry], faults: list[str]
-) -> None:
-    while len(cells) > len(header) and not cells[-1]:
-        cells = cells[:-1]
-    if len(cells) != len(header):
-        faults.append(
-            f'{where} has {len(cells)} cells, the header has {len(header)}; put text with a comma into "quotes"'
-        )
-        return
-    title_at = next((at for at, name in enumerate(header) if name.casefold() in TITLE_COLUMNS), 0)
-    if not cells[title_at]:
-        faults.append(f"{where}: {header[title_at]} is empty")
-        return
-    named = zip(header, cells, strict=True)
-    rest = "; ".join(f"{name}: {cell}" for at, (name, cell) in enumerate(named) if cell and at != title_at)
-    entries.append(Entry(title=cells[title_at], text=rest, source=source))
-
-
-def _read_faq(path: Path, faults: list[str]) -> list[Entry]:
-    text = _read(path, faults)
-    if text is None:
-        return []
-    entries: list[Entry] = []
-    seen: set[str] = set()
-    for line, question, answer in _sections(text):
-        if not question:
-            faults.append(f"{path}: line {line}: the question is empty")
-        elif question in seen:
-            faults.append(f"{path}: line {line}: the question stands there twice: {question}")
-        elif not answer:
-            faults.append(f"{path}: line {line}: no answer follows: {question}")
-        else:
-            entries.append(Entry(title=question, text=answer, source=f"{path.name}:{line}"))
-        seen.add(question)
-    return entries
-
-
-def _sections(text: str) -> Iterator[tuple[int, str, str]]:
-    """Each `## ` heading with its line number and what stands below it; an introduction above is for people."""
-    question: str | None = None
-    started, body = 0, list[str]()
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.rstrip() == "##" or line.startswith("## "):
-            if question is not None:
-                yield started, question, "\n".join(body).strip()
-            question, started, body = line[2:].strip(), number, []
-        else:
-            body.append(line.rstrip())
-    if question is not None:
-        yield started, question, "\n".join(body).strip()
+__all__ = ["Entry", "Knowledge", "KnowledgeInvalid", "load_knowledge"]

@@ -1,7 +1,7 @@
 """What ends a conversation that this process cannot get on with: its account is missing here, or it cannot be read."""
 
 from bot.conversation import Conversation
-from bot.delivery import WindowClosed, may_write
+from bot.delivery import WindowClosed
 from bot.outcome import Outcome
 from runtime.conversations import ACCOUNT_MISSING_SECONDS, Incident, Lease
 from runtime.logging import get_logger
@@ -9,17 +9,18 @@ from runtime.views import View, Whose
 from worker.closing import close, close_unsaid
 from worker.house import House
 from worker.incidents import window_closing
+from worker.window import window_of
 
 log = get_logger(__name__)
 
 
-async def wait_for_account(lease: Lease, conversation: Conversation, *, is_known: bool) -> str:
+async def wait_for_account(house: House, lease: Lease, conversation: Conversation, *, is_known: bool) -> str:
     """An older or newer configuration than the others have decides nothing: whoever has the account goes on.
 
     `is_known`: only its token is missing. That can still be given, so such messages wait until their window closes.
     """
     contact = conversation.contact
-    window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=conversation.now_ms)
+    window = await window_of(house, conversation, now_ms=conversation.now_ms)
     if isinstance(window, WindowClosed):
         return await _end(lease, conversation, Outcome.EXPIRED, "window_closed")
     held = await lease.hold_for_account(

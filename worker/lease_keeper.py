@@ -75,8 +75,11 @@ async def _renew(house: House, lease: Lease) -> None:
             if not await lease.renew():
                 return
             renewed_at = house.monotonic()
-        except StoreUnavailable as exc:
-            log.warning("lease_not_renewed", conversation=lease.conversation_id, reason=str(exc))
+        except Exception as exc:  # noqa: BLE001 - the turn need not stop for it while the lease lasts
+            reason = str(exc) if isinstance(exc, NightshiftError) else ""
+            log.warning(
+                "lease_not_renewed", conversation=lease.conversation_id, error=type(exc).__name__, reason=reason
+            )
             if house.monotonic() - renewed_at > LEASE_SECONDS - RENEW_SECONDS:
                 return
 

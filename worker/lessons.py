@@ -6,7 +6,6 @@ from bot.garble import is_garbled, is_looping
 from bot.hygiene import clean
 from bot.model_output import Completion, ModelCallFailed
 from bot.salvage import salvage_candidate
-from bot.transcript import burst_text
 from bot.validation import Judgement
 from clients.llm import ModelRequest
 from worker.attempts import Reasoning
@@ -43,7 +42,7 @@ def learn_from_answer(
         candidate = salvage_candidate(
             completion,
             thinking_off=request.thinking == "off",
-            customer_text=burst_text(climb.conversation.messages),
+            customer_text=climb.transcript.burst,
             system_prompt=climb.system,
             known="\n".join(climb.transcript.found),
             tools=tuple(tools),

@@ -20,16 +20,22 @@ class LoopThread:
         self._draining = False
 
     def start(self) -> None:
+        """Raise RuntimeError when no loop comes up."""
         ready = threading.Event()
 
         def run() -> None:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                self._loop = runner.get_loop()
-                self._loop.call_soon(ready.set)
-                self._loop.run_forever()
+            try:
+                with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                    self._loop = runner.get_loop()
+                    self._loop.call_soon(ready.set)
+                    self._loop.run_forever()
+            finally:
+                ready.set()  # also when it never ran: who waits for it would wait for ever
 
         threading.Thread(target=run, name="nightshift-loop", daemon=True).start()
         ready.wait()
+        if self._loop is None:
+            raise RuntimeError("the event loop did not start")
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for `work`; raise `concurrent.futures.CancelledError` when the process is draining."""

@@ -9,6 +9,7 @@ from bot.errors import NightshiftError, OutcomeUnknown, Refused
 from bot.retry import Failure, ParkAccount, RetryAfter, plan_retry
 from clients.graph_api import GraphAPI
 from clients.graph_errors import failure_of
+from runtime.background import Count, repeat
 from runtime.comments import CommentOutbox, WaitingComment
 from runtime.conversations import ACCOUNT_MISSING_SECONDS
 from runtime.logging import get_logger
@@ -23,6 +24,8 @@ MOST_AT_ONCE: Final = 20
 MOST_TRIES: Final = 20
 PATIENCE_SECONDS: Final = 1.0
 MISSING_ACCOUNT_SECONDS: Final = 30.0
+FAULT_SECONDS: Final = 60.0  # until one that has met a bug of ours is tried again
+MOST_PARKED_SECONDS: Final = 30.0  # until the account's rest is asked after again: it may have got a new token
 
 
 class PrivateReplies:
@@ -45,19 +48,24 @@ class PrivateReplies:
         self._parking = parking
         self._now_ms = now_ms
 
-    async def run(self) -> None:
+    async def run(self, *, count: Count | None = None) -> None:
         """Until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            try:
-                await self.send_due()
-            except NightshiftError as exc:
-                log.warning("private_replies_not_sent", reason=str(exc))
+        await repeat("private_replies", self.send_due, every_seconds=LOOK_SECONDS, count=count)
 
     async def send_due(self) -> int:
-        """How many were delivered."""
-        due = await self._outbox.due(now_ms=self._now_ms(), limit=MOST_AT_ONCE)
-        return sum([await self._answer(waiting) == "sent" for waiting in due])
+        """How many were delivered. What goes wrong with one is raised once the others have had their turn."""
+        sent, failure = 0, None
+        for waiting in await self._outbox.due(now_ms=self._now_ms(), limit=MOST_AT_ONCE):
+            try:
+                sent += await self._answer(waiting) == "sent"
+            except NightshiftError:
+                raise
+            except Exception as exc:  # noqa: BLE001 - raised below
+                failure = exc
+                await self._outbox.again(waiting, FAULT_SECONDS)
+        if failure is not None:
+            raise failure
+        return sent
 
     async def _answer(self, waiting: WaitingComment) -> str:
         comment = waiting.comment
@@ -69,7 +77,7 @@ class PrivateReplies:
             return await self._drop(waiting, "expired")
         place = await self._pacing.take(account, "send", patience_seconds=PATIENCE_SECONDS)
         if isinstance(place, Parked):
-            await self._outbox.again(waiting, place.seconds_left + 1)
+            await self._outbox.again(waiting, min(place.seconds_left + 1, MOST_PARKED_SECONDS))
             return "parked"
         if not place.taken:
             return "waits"

@@ -2,17 +2,23 @@
 
 import asyncio
 import gc
+import os
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from bot.keyed_patterns import KeyedPattern
 from runtime.heartbeat import beat_for_ever
 from runtime.settings import Settings
+from worker.commands import STARTED_ANEW
 from worker.house import House, Texts, build_house
 from worker.loop import LoopThread
 from worker.self_check import ConsumerWatch, SelfCheckThread
 
 T = TypeVar("T")
+
+# How long the consumer listens before the worker says that it lives.
+PROOF_SECONDS = 0.25
+AFTER_FAILURE_SECONDS = 10.0
 
 
 class WorkerProcess:
@@ -35,10 +41,17 @@ class WorkerProcess:
         self.consumer.adopt(consumer)
 
         async def start() -> asyncio.AbstractEventLoop:
-            self._beating = asyncio.create_task(
-                beat_for_ever(house.health, "worker", at_work=lambda: self.consumer.listens)
-            )
-            self._settling = asyncio.create_task(settle_down())
+            count = house.background.count
+
+            async def beating() -> None:
+                # A worker that starts, fails and starts anew is ready again and again, and answers nobody.
+                settled = AFTER_FAILURE_SECONDS if os.environ.get(STARTED_ANEW) else PROOF_SECONDS
+                await self.consumer.begins_to_listen(for_seconds=settled)
+                os.environ.pop(STARTED_ANEW, None)
+                await beat_for_ever(house.health, "worker", at_work=lambda: self.consumer.listens, count=count)
+
+            house.background.keep("heartbeat", beating)
+            house.background.keep("settle_down", settle_down)
             return asyncio.get_running_loop()
 
         self._self_check = SelfCheckThread(

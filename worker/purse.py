@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bot.limits import COST
 from bot.model_output import Usage
+from runtime.config import CustomerLimits
 from runtime.logging import get_logger
 from runtime.settings import Model
 from runtime.spending import Spending
@@ -46,8 +48,12 @@ class Prices:
 class Purse:
     """Keeps count for the turns of one agent. Without `spending` no day is counted."""
 
-    def __init__(self, model: Model, *, prices: Prices, spending: Spending | None) -> None:
+    def __init__(
+        self, model: Model, *, prices: Prices, spending: Spending | None, limits: CustomerLimits | None = None
+    ) -> None:
         self._model = model
+        self._customer_cap = limits.cost_per_customer_day if limits else 0.0
+        self._unpriced: set[str] = set()
         self._prices = prices
         self._spending = spending
 
@@ -60,7 +66,9 @@ class Purse:
         if usage.cost is not None or not usage.completion_tokens:
             return usage
         cost = self._prices.of(model_asked, usage)
-        if cost is None and (self._model.max_cost_per_turn or self._model.max_cost_per_day):
+        capped = self._model.max_cost_per_turn or self._model.max_cost_per_day or self._customer_cap
+        if cost is None and capped and model_asked not in self._unpriced:
+            self._unpriced.add(model_asked)
             log.warning("cost_unknown", model=model_asked)  # neither server nor catalogue: no cap can hold
         return replace(usage, cost=cost)
 
@@ -69,13 +77,15 @@ class Purse:
             return
         climb.cost += cost
         if self._spending is not None:
-            climb.spent_today = await self._spending.add(cost)
+            climb.spent_today = await self._spending.add(cost, conversation_id=climb.conversation.id)
 
     def too_dear(self, climb: Climb) -> str:
         """The rule of the cap that is reached, or ""."""
         model = self._model
         if model.max_cost_per_turn and climb.cost >= model.max_cost_per_turn:
             return "cost_turn"
+        if self._customer_cap and climb.conversation.spent_today + climb.cost >= self._customer_cap:
+            return COST
         return "cost_day" if model.max_cost_per_day and climb.spent_today >= model.max_cost_per_day else ""
 
 

@@ -16,11 +16,12 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from celery.worker import state
 
+from runtime.background import OVER, Over, count_in, repeat, start_thread
 from runtime.clock import monotonic
 from runtime.health import SystemHealth
 from runtime.logging import get_logger
@@ -33,7 +34,10 @@ log = get_logger(__name__)
 
 EXIT_CODE = 70  # EX_SOFTWARE
 PERIOD_SECONDS = 5.0
+LOOK_SECONDS = 15.0
 PATIENCE_SECONDS = 60.0
+LOOK_OFTEN_SECONDS = 0.05
+BREAK_SECONDS = 1.0
 HEARD_SECONDS = 15.0  # Celery's heartbeat ticks every 2 s
 LAST_RESORT_SECONDS = 30.0
 
@@ -54,6 +58,18 @@ class ConsumerWatch:
         self._consumer = consumer
         self._slots = int(consumer.pool.num_processes)
         self.turned_at = self.listened_at = self.started_at = self._clock()
+
+    async def begins_to_listen(self, *, for_seconds: float) -> None:
+        """Return once the consumer has asked for messages for so long, with no break of a second in it."""
+        begun: float | None = None
+        last = 0.0
+        while begun is None or last - begun < for_seconds:
+            now = self._clock()
+            if self._consumer is not None and _asks_for_messages(self._consumer):
+                if begun is None or now - last >= BREAK_SECONDS:
+                    begun = now
+                last = self.listened_at = now
+            await asyncio.sleep(LOOK_OFTEN_SECONDS)
 
     def tick(self) -> None:
         """From `heartbeat_sent`, on the consumer's own loop."""
@@ -169,7 +185,7 @@ class SelfCheckThread:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        threading.Thread(target=lambda: asyncio.run(self._run()), name="nightshift-self-check", daemon=True).start()
+        start_thread("nightshift-self-check", self._run)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -179,20 +195,31 @@ class SelfCheckThread:
         async with AsyncExitStack() as stack:
             client = connect(env.redis_url, max_connections=1, timeout_seconds=3, client_name="nightshift-self-check")
             stack.push_async_callback(client.aclose)
+            scripts = Scripts(client)
             check = SelfCheck(
                 consumer=self._consumer,
-                handed_out=SystemHealth(Scripts(client), self._settings).handed_out,
+                handed_out=SystemHealth(scripts, self._settings).handed_out,
                 loop_turned_at=lambda: self._loop_turned_at,
                 leave=self._leave,
                 broker_is_store=env.broker_url == env.redis_url,
             )
-            while not self._stopped.is_set():
-                self._loop.call_soon_threadsafe(self._loop_turned)
-                try:
-                    await check.look()
-                except Exception:
-                    log.exception("self_check_failed")
-                await asyncio.sleep(PERIOD_SECONDS)
+
+            async def look() -> Over | None:
+                if self._stopped.is_set():
+                    return OVER
+                with suppress(RuntimeError):  # a loop that is closed turns no more, and that is what is looked for
+                    self._loop.call_soon_threadsafe(self._loop_turned)
+                await check.look()
+                return None
+
+            await repeat(
+                "self_check",
+                look,
+                every_seconds=PERIOD_SECONDS,
+                limit_seconds=LOOK_SECONDS,
+                longest_wait_seconds=PERIOD_SECONDS,
+                count=count_in(scripts),
+            )
 
     def _loop_turned(self) -> None:
         self._loop_turned_at = monotonic()

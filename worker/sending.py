@@ -44,7 +44,7 @@ class PartSender:
         self, conversation: Conversation, plan: Plan, part: Part
     ) -> tuple[str | Place | Parked, NightshiftError | None]:
         """ "sending" with what came of the call (None: it arrived), or what forbids it: the part's state, a line that
-        is too long, or the account's rest."""
+        is too long, the account's rest, or "unconfirmed" (by the replicas that have to know of it first)."""
         begun, failure = await self._try(conversation, plan, part)
         if begun == PartState.SENDING and failure is not None and _is_refused_beside(plan, part, failure):
             plain = replace(part, plain=True, tries=part.tries + 1)

@@ -66,11 +66,13 @@ async def look_up(
     """
     await stand_in_line(LINE_SECONDS)
     misses, failures = _looks(part.code)
+    asked_ms = _asked_ms(conversation)
+    since_ms = part.sending_at_ms - CLOCK_SLACK_MS
     try:
         recent = await graph.fetch_recent_messages(
             conversation.contact.customer_id,
             limit=10,
-            since_ms=part.sending_at_ms - CLOCK_SLACK_MS,
+            since_ms=min(since_ms, asked_ms or since_ms),
             before_each=partial(stand_in_line, FINISH_SECONDS),
         )
     except NightshiftError as exc:
@@ -82,8 +84,10 @@ async def look_up(
     wanted = text_hash(part.words if on_template else part.text)
     for message in recent:
         ours = message.from_id != conversation.contact.customer_id
-        fresh = not message.created_at_ms or message.created_at_ms >= part.sending_at_ms - CLOCK_SLACK_MS
-        if not ours or not fresh:
+        fresh = not message.created_at_ms or message.created_at_ms >= since_ms
+        # Our clock may be ahead of Meta's by any amount, but by Meta's own a reply is younger than what it answers.
+        answers = not fresh and 0 < asked_ms <= message.created_at_ms and not await is_known(message.id)
+        if not ours or not (fresh or answers):
             continue
         if text_hash(message.text) == wanted:
             return Found(message.id)
@@ -96,6 +100,12 @@ async def look_up(
     if misses + 1 >= MISSES_BEFORE_RESEND:
         return Settlement.NOT_SENT
     return LookAgain(LOOK_AGAIN_SECONDS, f"looks {misses + 1} {failures}")
+
+
+def _asked_ms(conversation: Conversation) -> int:
+    """When by Meta's clock, and to its second, the newest of the messages came that the plan answers; 0: unknown."""
+    keys = conversation.plan.keys if conversation.plan else ()
+    return max((message.at_ms for message in conversation.messages if message.key in keys), default=0) // 1000 * 1000
 
 
 def _looks(code: str) -> tuple[int, int]:

@@ -17,14 +17,16 @@ from celery.signals import (
 from bot.errors import NightshiftError
 from runtime import queue
 from runtime.logging import get_logger
+from runtime.prompt_files import PromptsInvalid
 from runtime.sentry import flush, init_sentry
+from runtime.start import WRONG_CONFIGURATION, say_warnings
 from worker.alerts import deliver_alert
 from worker.celery_app import app, settings
 from worker.house import load_texts
 from worker.knowledge import KnowledgeInvalid
 from worker.media import MediaInvalid
 from worker.process import WorkerProcess
-from worker.prompt_files import PromptsInvalid
+from worker.start_failure import or_end
 from worker.turn import take_turn
 
 log = get_logger(__name__)
@@ -69,20 +71,21 @@ def reconcile() -> str:
 
 
 @worker_init.connect
+@or_end
 def _start(**_: Any) -> None:
     """Before the first task: everything that can be wrong with texts and settings stops the process here."""
     init_sentry("worker", settings)
-    for warning in settings.warnings:
-        log.warning("setting", detail=warning)
+    say_warnings(settings)
     try:
         texts = load_texts(settings)
     except (PromptsInvalid, KnowledgeInvalid, MediaInvalid) as exc:
         sys.stderr.write(f"Nightshift cannot start:\n{exc}\n")
-        raise SystemExit(2) from exc
+        raise SystemExit(WRONG_CONFIGURATION) from None
     process.start(settings, texts)
 
 
 @worker_ready.connect
+@or_end
 def _ready(sender: Any, **_: Any) -> None:
     process.beat(sender)
     log.info("worker_ready")

@@ -9,7 +9,7 @@ import orjson
 
 from bot.conversation import Conversation, PlanMeta
 from bot.report import KEPT_RECORDS
-from runtime.clock import now_ms, utc_day
+from runtime.clock import utc_day
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from runtime.scripts import Scripts
@@ -46,7 +46,7 @@ class Telemetry:
                     orjson.dumps(told).decode(),
                     orjson.dumps(record["keywords"]).decode(),
                     KEPT_RECORDS,
-                    utc_day(now_ms()),
+                    utc_day(self._scripts.clock.now_ms()),
                     DAY_KEPT_MS,
                     thoughts,
                     THOUGHTS_KEPT_MS,

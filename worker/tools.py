@@ -14,6 +14,7 @@ from worker.knowledge import Knowledge
 
 TIMEOUT_SECONDS = 10.0
 MAX_RESULT_CHARACTERS = 8000
+SEARCH = "search_knowledge"  # the built-in tool
 NOTHING_FOUND = (
     "Nothing found. Try once more with other words, or tell the customer plainly that you do not see it and offer "
     "what is close to it or a colleague's answer."
@@ -78,6 +79,10 @@ class ToolBox:
             self._tools[tool.name] = tool
 
     @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tools)
+
+    @property
     def specs(self) -> list[dict[str, Any]]:
         """The `tools` of a chat-completions request."""
         return [
@@ -129,7 +134,7 @@ def search_tool(knowledge: Knowledge, *, limit: int = 6) -> Tool:
         return "\n\n".join(f"{number}. {entry}" for number, entry in enumerate(found, start=1))
 
     return Tool(
-        name="search_knowledge",
+        name=SEARCH,
         description=(
             "Search the catalogue (prices, stock, sizes, schedules) and the help pages (payment, delivery, returns, "
             "address, hours). Use it before naming any price, stock, date or condition."

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from bot.arranging import arrange
 from bot.conversation import VANISHED_BEFORE_ALONE, Conversation, Plan, PlanMeta
-from bot.delivery import WindowClosed, may_write
+from bot.delivery import WindowClosed
 from bot.elements import NOTHING, pack_links
 from bot.language import script_language
+from bot.limits import Silent, TooMuch
 from bot.outcome import Deferral, Outcome, SilenceReason
 from bot.shift import Deferred, OnDuty, who_is_on_duty
-from bot.transcript import burst_text
 from bot.wishes import Wish, wish_of
 from runtime.clock import local
 from runtime.conversations import Lease
@@ -27,8 +27,10 @@ from worker.house import House
 from worker.incidents import window_closing
 from worker.last_resort import abandon, wait_for_account, wait_for_newer_version
 from worker.lease_keeper import keep_lease
+from worker.limits import limit_of, words_for_model
 from worker.looking_back import look_back
 from worker.typing_indicator import typing
+from worker.window import window_of
 
 log = get_logger(__name__)
 
@@ -55,7 +57,7 @@ class Turn:
         conversation, plan = self._conversation, self._conversation.plan
         account = self._house.settings.account(conversation.contact.channel, conversation.contact.account_id)
         if account is None or not account.token.get_secret_value():
-            return await wait_for_account(self._lease, conversation, is_known=account is not None)
+            return await wait_for_account(self._house, self._lease, conversation, is_known=account is not None)
         delivery = Delivery(self._house, self._lease, account)
         if plan and _stands(plan, conversation):
             if plan.is_damaged:
@@ -122,7 +124,7 @@ class Turn:
         """Before any model is paid: is the window open, who is on duty, does the account rest?"""
         if conversation.opted_out and wish_of([m.text for m in conversation.messages]) is Wish.OPT_OUT:
             return await close_unsaid(self._lease, conversation, Outcome.SILENCED, SilenceReason.OPTED_OUT, alert=False)
-        window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=conversation.now_ms)
+        window = await window_of(self._house, conversation, now_ms=conversation.now_ms)
         if isinstance(window, WindowClosed):
             return await close_unsaid(self._lease, conversation, Outcome.EXPIRED, "window_closed")
         duty = self._who_is_on_duty(conversation, account)
@@ -132,6 +134,8 @@ class Turn:
         if conversation.parked:
             seconds = min(conversation.parked_ms / 1000, LOOK_AGAIN_SECONDS) + 0.5
             return await self._wait(conversation, seconds, "parked", conversation.parked)
+        if isinstance(limit_of(conversation, self._house.settings.config.limits), Silent):
+            return await close_unsaid(self._lease, conversation, Outcome.SILENCED, SilenceReason.FLOOD, alert=False)
         return ""
 
     def _who_is_on_duty(self, conversation: Conversation, account: Account) -> OnDuty | Deferred:
@@ -153,7 +157,8 @@ class Turn:
 
     async def _draft(self, conversation: Conversation, account: Account) -> Draft:
         """What the customer will read, never blank: the model's checked reply, or a line of our own."""
-        locale = script_language(burst_text(conversation.messages))
+        limits = self._house.settings.config.limits
+        locale = script_language(words_for_model(conversation, limits))
         prompts = self._house.prompts(account)
 
         def line(name: str, meta: PlanMeta) -> Draft:
@@ -170,6 +175,10 @@ class Turn:
             return line("call_human", meta)
         if wish is Wish.OPT_OUT:
             return line("opt_out", PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True))
+        limit = limit_of(conversation, limits)
+        if isinstance(limit, TooMuch):
+            meta = PlanMeta(handed_over, limit.rule, stage=conversation.stage, rule=limit.rule)
+            return line("handoff", meta)
         if all(message.needs_text for message in conversation.messages):
             meta = PlanMeta(Outcome.ANSWERED.value, "needs_text", stage=conversation.stage, rule="needs_text")
             draft = line("unsupported_media", meta)
@@ -188,7 +197,11 @@ class Turn:
         words, meta = words_of(thought, conversation, stub=stub)
         seconds = self._house.monotonic() - started
         record = await self._house.telemetry.store(
-            told, meta, thought, customer_text=burst_text(told.messages), seconds=seconds
+            told,
+            meta,
+            thought,
+            customer_text=words_for_model(told, self._house.settings.config.limits),
+            seconds=seconds,
         )
         beside = thought.reply.beside if thought.reply else NOTHING
         return Draft(conversation, words, meta, beside, is_thought=True, record=record)

@@ -6,6 +6,7 @@ from typing import Final
 
 from bot.errors import NightshiftError
 from bot.reading_back import ReadBack
+from runtime.background import Count, repeat
 from runtime.conversations import ACCOUNT_MISSING_SECONDS
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
@@ -35,16 +36,9 @@ class UnreadReader:
         self._reading = reading
         self._waits = waits_seconds
 
-    async def run(self) -> None:
+    async def run(self, *, count: Count | None = None) -> None:
         """Until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            try:
-                await self.read_due()
-            except StoreUnavailable as exc:
-                log.debug("unread_messages_wait", reason=str(exc))
-            except Exception:
-                log.exception("unread_messages_failed")  # who has died of one message reads none of the others
+        await repeat("unread_reader", self.read_due, every_seconds=LOOK_SECONDS, count=count)
 
     async def read_due(self) -> list[str]:
         """What became of each: "read", "known", "old", "foreign", "unreadable", or "again"."""

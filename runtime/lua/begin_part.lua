@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- The decision to send one part: fenced, and written down before the call.
--- ARGV: cid, token, plan_id, part, margin_ms, then as pace.lua: key of the line, how many, the span, longest wait (or
---       nothing, where a place was taken before)
+-- ARGV: cid, token, plan_id, part, margin_ms, then as pace.lua: key of the line, how many, the span, longest wait,
+--       mark of the caller's token (or nothing, where a place was taken before)
 -- Returns {'sending'}, or why not: {'parked', why, milliseconds left}, {'line', microseconds to wait, 1 when the place is
 -- taken}, {'lost'}, {'late'}, {'gone'} (what it was made from was taken back or changed), or the part's own state.
 
@@ -21,7 +21,8 @@ if taken_back or number(c[2]) > NOW then
   return {'dropped'}
 end
 if ARGV[6] then
-  local wait, taken, why, left = take_place(ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), parking_of(cid))
+  local most, span, longest, mark = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
+  local wait, taken, why, left = take_place(ARGV[6], most, span, longest, parking_of(cid), mark)
   if why ~= '' then return {'parked', why, left} end
   if wait > 0 then return {'line', wait, taken} end
 end

@@ -71,19 +71,40 @@ end
 
 local function schedule(cid, due) add_deadline('ns:due', cid, due) end
 
-local function forget_old(cid, set, horizon, most)
+local function remember(cid, set, member, horizon, most)
+  redis.call('ZADD', at(cid, set), NOW, member)
   redis.call('ZREMRANGEBYSCORE', at(cid, set), '-inf', NOW - horizon)
   redis.call('ZREMRANGEBYRANK', at(cid, set), 0, -most - 1)
 end
 
-local function remember(cid, set, member, horizon, most)
-  redis.call('ZADD', at(cid, set), NOW, member)
-  forget_old(cid, set, horizon, most)
+-- Meta repeats an event for up to 36 hours; what is older than we remember is refused at the door
+-- (runtime/known_messages.py, SEEN_SECONDS; webhooks/forgotten.py).
+local SEEN_HORIZON = 72 * 3600000
+local MOST_SEEN = 20000 -- of one conversation: only a flood reaches it
+local OPEN_ROOM = 1000 -- more messages of one conversation are never open
+
+-- A key that is open is never forgotten, however old it is and however many came after it: its message would be taken
+-- for a new one, and answered twice. When the newest was received that had to go before its time is kept: see
+-- may_be_forgotten in receive.lua.
+local function forget_seen(cid)
+  local seen = at(cid, 'seen')
+  local function forget(keys, most)
+    local gone, newest = 0, nil
+    for _, key in ipairs(keys) do
+      if gone < most and not redis.call('ZSCORE', 'ns:open', cid .. ' ' .. key) then
+        newest = redis.call('ZSCORE', seen, key)
+        redis.call('ZREM', seen, key)
+        gone = gone + 1
+      end
+    end
+    return newest
+  end
+  forget(redis.call('ZRANGEBYSCORE', seen, '-inf', NOW - SEEN_HORIZON, 'LIMIT', 0, 2 * OPEN_ROOM), 2 * OPEN_ROOM)
+  local surplus = redis.call('ZCARD', seen) - MOST_SEEN
+  if surplus <= 0 then return end
+  local newest = forget(redis.call('ZRANGE', seen, 0, surplus + OPEN_ROOM - 1), surplus)
+  if newest then redis.call('HSET', at(cid), 'forgotten_at', newest) end
 end
-
-local SEEN_HORIZON = 48 * 3600000 -- Meta repeats an event for up to 36 hours
-
-local function forget_seen(cid) forget_old(cid, 'seen', SEEN_HORIZON, 5000) end
 
 local function remember_sent(cid, key) remember(cid, 'sent', key, 7 * 86400000, 200) end
 
@@ -146,12 +167,39 @@ local function parking_of(cid)
   return 'ns:parked:' .. (c[1] or '') .. ':' .. (c[2] or '')
 end
 
+-- Why an account rests is "reason", for all its senders, or "reason mark mark...", for those whose token has one of
+-- these marks (runtime/parking.py): who has another token does not know yet whether it works.
+local function rests_for(value, mark)
+  local reason, marks = string.match(value or '', '^(%S+) ?(.*)$')
+  if not reason or (marks ~= '' and not string.find(' ' .. marks .. ' ', ' ' .. mark .. ' ', 1, true)) then return nil end
+  return reason
+end
+
+-- Conversations that wait for their account are due now: whatever they waited for is over, or may be.
+local function wake_waiting(account)
+  local waiting, woken = 'ns:waiting:' .. account, 0
+  for _, cid in ipairs(redis.call('SMEMBERS', waiting)) do
+    local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
+    if c[1] == 'held' and c[2] == 'parked' then
+      schedule(cid, NOW)
+      woken = woken + 1
+    end
+  end
+  redis.call('DEL', waiting)
+  return woken
+end
+local MOST_AHEAD = 30000000 -- microseconds; who waits for a place waits for less
+
 -- A place in the line of an account's calls, as pace.lua explains: never more than `most` in any `span`.
-local function take_place(key, most, span, longest, parking)
-  local reason = redis.call('GET', parking)
+local function take_place(key, most, span, longest, parking, mark)
+  local reason = rests_for(redis.call('GET', parking), mark)
   if reason then return 0, 0, reason, math.max(redis.call('PTTL', parking), 0) end
   local now = clock[1] * 1000000 + clock[2]
   local before = tonumber(redis.call('LINDEX', key, -most) or '0')
+  if before > now + MOST_AHEAD then -- nobody has stood in line for so long: the clock has gone back since
+    redis.call('DEL', key)
+    before = 0
+  end
   local turn = math.max(before + span, now)
   local wait = turn - now
   if wait > longest * 1000 then return wait, 0, '', 0 end
@@ -160,13 +208,22 @@ local function take_place(key, most, span, longest, parking)
   return wait, 1, '', 0
 end
 
--- All that a turn must know, as runtime/conversations.py reads it, and whether its account rests.
+-- All that a turn must know, as runtime/conversations.py reads it, and whether (and for whom) its account rests.
 local function view(word, cid, lines, inbox)
   local parked = parking_of(cid)
   local why = redis.call('GET', parked)
   return {word, NOW, redis.call('HGETALL', at(cid)), inbox or redis.call('LRANGE', at(cid, 'inbox'), 0, -1),
     redis.call('HGETALL', at(cid, 'plan')), redis.call('LRANGE', at(cid, 'history'), -lines, -1),
-    why or '', why and math.max(redis.call('PTTL', parked), 0) or 0}
+    why or '', why and math.max(redis.call('PTTL', parked), 0) or 0, redis.call('LRANGE', at(cid, 'turns'), 0, -1)}
+end
+
+-- A turn that ended, for the customer's limits (bot/limits.py): `record` is how many are kept, then what the turn
+-- answered. None is needed for longer than an hour.
+local function remember_turn(cid, record)
+  local most, burst = string.match(record, '^(%d+) (.*)$')
+  redis.call('RPUSH', at(cid, 'turns'), text(NOW) .. ' ' .. burst)
+  redis.call('LTRIM', at(cid, 'turns'), -tonumber(most), -1)
+  redis.call('PEXPIRE', at(cid, 'turns'), 3600000)
 end
 
 local RETENTION = 180 * 86400000 -- after the last message has its outcome
@@ -204,7 +261,8 @@ local WINDOW, MARGIN, WARNING = 86400000, 600000, 3600000
 local function cut_to_window(cid, due)
   local c = redis.call('HMGET', at(cid), 'acted_at', 'window_told')
   if not c[1] then return due end
-  local closes = number(c[1]) + WINDOW - MARGIN
+  -- A clock that may be ahead closes no window (runtime/clock_watch.py).
+  local closes = number(c[1]) + WINDOW - MARGIN + number(redis.call('GET', 'ns:clock:ahead'))
   local look = c[2] == c[1] and closes or closes - WARNING
   return math.max(math.min(due, look), math.min(due, NOW))
 end
@@ -214,7 +272,7 @@ local function hold(cid, due, reason)
   redis.call('HSET', at(cid), 'state', 'held', 'hold_reason', reason)
   if DEFERRALS[reason] then redis.call('HSET', at(cid), 'deferred_until', text(due)) end
   if reason == 'parked' then
-    -- Found again when the account may send before its time (receive.lua, enforce).
+    -- Found again when the account may send before its time (receive.lua, enforce; wake_parked.lua).
     local waiting = 'ns:waiting:' .. account_of(cid)
     redis.call('SADD', waiting, cid)
     redis.call('PEXPIRE', waiting, 86400000)
@@ -240,7 +298,8 @@ local function settle_down(cid, quiet, cap)
   if takeover > NOW then hold(cid, takeover, 'human') return end
   local _, first_recv = head(first)
   local _, last_recv = head(redis.call('LINDEX', at(cid, 'inbox'), -1))
-  first_recv, last_recv = first_recv or NOW, last_recv or NOW
+  -- The clock may have gone back since.
+  first_recv, last_recv = math.min(first_recv or NOW, NOW), math.min(last_recv or NOW, NOW)
   redis.call('HSET', at(cid), 'state', 'gathering', 'first', text(first_recv))
   redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason')
   redis.call('ZREM', 'ns:handed', cid)
@@ -303,6 +362,33 @@ local function drop_taken_back(cid)
   return #gone > 0
 end
 
+local MOST_ALERTS = 2000 -- that wait for Telegram: a hundred minutes of what a group of managers takes
+local LESS_URGENT, MORE_URGENT = -10 * 86400000, 10 * 86400000
+
+local function forget_alert(id)
+  redis.call('HDEL', 'ns:alerts', id)
+  redis.call('ZREM', 'ns:alerts:due', id)
+  redis.call('ZREM', 'ns:alerts:order', id)
+end
+
+-- An alert that no manager will read any more: the ledger and the metrics say so.
+local function lose_alert(id, event)
+  local known = redis.call('HGET', 'ns:alerts', id)
+  forget_alert(id)
+  redis.call('HINCRBY', 'ns:events', event, 1)
+  note(known and cjson.decode(known)['conversation'] or '', '', event, id)
+end
+
+-- Where there is no room, the least urgent goes first: tasks, then customers, then what concerns the whole house; the
+-- older before the newer.
+local function make_room(cid, id)
+  local urgency = cid == '' and MORE_URGENT or string.find(id, ':task_', 1, true) and LESS_URGENT or 0
+  redis.call('ZADD', 'ns:alerts:order', NOW + urgency, id)
+  if redis.call('ZCARD', 'ns:alerts:order') > MOST_ALERTS then
+    lose_alert(redis.call('ZRANGE', 'ns:alerts:order', 0, 0)[1], 'alert_dropped')
+  end
+end
+
 -- The durable alert outbox: an incident that is still open is counted up and updated, not raised again.
 local function raise_alert(cid, id, body)
   local known = redis.call('HGET', 'ns:alerts', id)
@@ -320,4 +406,5 @@ local function raise_alert(cid, id, body)
   redis.call('HINCRBY', 'ns:events', 'alert', 1)
   note(cid, '', 'alert', id)
   add_deadline('ns:alerts:due', id, due)
+  make_room(cid, id)
 end

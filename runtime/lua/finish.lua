@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- The end of a turn in one step: outcomes, history, alert, lease. It must work when memory is full.
--- ARGV: cid, token, outcome, why, quiet, cap, takeover_ms (0: none), history_max, fields (JSON object to set),
---       alert id ('' for none), alert (JSON), the revision the turn has read, number of keys, keys...,
+-- ARGV: cid, token, outcome, why, quiet, cap, takeover_ms (0: none), history_max, fields (JSON object to set;
+--       `turn` is a record for the limits), alert id ('' for none), alert (JSON), the revision the turn has read, number of keys, keys...,
 --       then of each history line: the number of the part that was sent, "c" for a customer's, or "", and the line
 -- Returns 'finished', 'lost', or what the books refuse and nothing is written of: 'untold' (the customer would count as
 -- told, but of no part is it known that it arrived) and 'told' (they would count as not told, but a part has arrived).
@@ -60,7 +60,8 @@ redis.call('HDEL', at(cid), 'failures', 'vanished', 'account_missing_since')
 local people_came = number(c[5]) > NOW
 for field, value in pairs(cjson.decode(ARGV[9])) do
   if field == 'notebook' and revised then value = '' end
-  if not (field == 'disclosed' and people_came) then redis.call('HSET', at(cid), field, value) end
+  if field == 'turn' then remember_turn(cid, value)
+  elseif not (field == 'disclosed' and people_came) then redis.call('HSET', at(cid), field, value) end
 end
 if TAKEOVER > 0 then redis.call('HSET', at(cid), 'takeover_until', text(NOW + TAKEOVER)) end
 if ARGV[10] ~= '' then raise_alert(cid, ARGV[10], ARGV[11]) end

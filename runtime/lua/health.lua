@@ -3,7 +3,7 @@
 -- A message counts from its arrival, or from the end of the deferral it waited for (common.lua, hold).
 -- ARGV: alive_ms, overdue_ms, offset, page
 -- Returns {now, alive members, open, oldest received at, overdue on this page, the longest of them since, next offset
--- (0: no more can be overdue), due now, handed out, alerts kept}.
+-- (0: no more can be overdue), due now, handed out, alerts kept, rules of the incidents that are open}.
 local OVERDUE, OFFSET, PAGE = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local border = NOW - OVERDUE
 local alive = redis.call('ZRANGEBYSCORE', 'ns:alive', NOW - tonumber(ARGV[1]), '+inf')
@@ -25,4 +25,4 @@ for i = 1, #entries, 2 do
 end
 return {NOW, alive, redis.call('ZCARD', 'ns:open'), redis.call('ZRANGE', 'ns:open', 0, 0, 'WITHSCORES')[2] or '0',
   overdue, text(longest), following, redis.call('ZCOUNT', 'ns:due', '-inf', NOW), redis.call('ZCARD', 'ns:handed'),
-  redis.call('HLEN', 'ns:alerts')}
+  redis.call('HLEN', 'ns:alerts'), redis.call('HKEYS', 'ns:incidents')}

@@ -7,7 +7,7 @@
 --                             read back ('' when Meta sent it), payload = JSON
 --   e  an echo                p1 = hash of its text, or "@" and its kind where it is a bare attachment,
 --                             p2 = '1' when our app sent it, p3 = "plan:part" of its metadata,
---                             payload = the history line to keep when it is foreign
+--                             payload = the history line to keep when it is foreign, '' when there is nothing in it
 --   l  an echo read back      as e: it comes late, and counts from when it was written
 --   x  an edit                p1 = key of the original, p2 = its number, payload = JSON string of the new text
 --   g  a message to be read   key = that of the message, cid = '' when Meta does not tell whose it is, p1 = kind,
@@ -17,7 +17,7 @@
 --   t  control of the thread  p1 = kind, p2 = '1' when it is ours now
 --   p  policy enforcement     p1 = action, p2 = how long a block lasts at most, payload = alert
 --   n  noted                  p1 = kind, payload = alert to raise once (with p2 as its id), or ''
--- Returns {stored, duplicates, foreign echoes, own echoes}.
+-- Returns {stored, duplicates, foreign echoes, own echoes, now}.
 
 local QUIET, CAP, FLOOD = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local stored, duplicates, foreign, own = 0, 0, 0, 0
@@ -59,7 +59,9 @@ end
 
 -- What came changed nothing for a conversation in which nothing is open: it goes on towards its end.
 local function keep_no_longer(cid)
-  if redis.call('HGET', at(cid), 'state') == 'rest' then retain(cid) end
+  if redis.call('HGET', at(cid), 'state') ~= 'rest' then return end
+  forget_seen(cid)
+  retain(cid)
 end
 
 local function edited(payload, edits, new_text)
@@ -72,7 +74,7 @@ local function edited(payload, edits, new_text)
 end
 
 -- An edit may overtake its message: it is kept for a while, and makes the message what it is now.
-local MOST_EARLY_EDITS = 50
+local MOST_EARLY_EDITS, EARLY_EDIT = 50, 48 * 3600000
 
 local function keep_early_edit(cid, key, edits, new_text)
   local early = at(cid, 'edits')
@@ -80,7 +82,7 @@ local function keep_early_edit(cid, key, edits, new_text)
   if known and number(string.match(known, '^%d+')) > edits then return end
   if not known and redis.call('HLEN', early) >= MOST_EARLY_EDITS then return end
   redis.call('HSET', early, key, edits .. ' ' .. new_text)
-  redis.call('PEXPIRE', early, SEEN_HORIZON, 'NX')
+  redis.call('PEXPIRE', early, EARLY_EDIT, 'NX')
 end
 
 -- The message as an early edit has made it, or nil. Nothing may fail once a message has begun to be stored, so this is
@@ -93,6 +95,57 @@ local function by_early_edit(cid, key, payload)
   return read and new_payload or nil
 end
 
+-- The greeting of an ad comes as an echo, too, before the first words that the tap on the ad sends. Meta documents no
+-- such echo; a human who writes first is answered later than that.
+local GREETING_WITHIN = 5000
+
+local function is_just_before(echo_at, words_at)
+  return echo_at and words_at and words_at > echo_at and words_at - echo_at <= GREETING_WITHIN
+end
+
+-- A customer's first words, when our account had written before. True when that was no human, and holds nothing up.
+local function was_greeted(cid, account, key, opened_at, when)
+  redis.call('HDEL', at(cid), 'opened_at')
+  if not is_just_before(number(opened_at), tonumber(when)) then return false end
+  redis.call('HDEL', at(cid), 'takeover_until')
+  event('automatic_greeting')
+  note(cid, key, 'automatic_reply', 'a greeting before the first words')
+  return true
+end
+
+-- Another app that has a thread hears it directly and we only listen. So it is where people have taken the thread; where
+-- customer after customer is heard like that and none directly, the other app is the one that gets new threads.
+local STANDBY_CUSTOMERS, STANDBY_SPAN, EXPLAINED = 3, 3 * 86400000, 7 * 86400000
+local heard = {} -- accounts to whom somebody wrote directly, in this call
+
+local function heard_directly(account)
+  if heard[account] then return end
+  heard[account] = true
+  redis.call('DEL', 'ns:standby:' .. account)
+end
+
+local function heard_on_standby(cid, channel, account_id, takeover)
+  local account = channel .. ' ' .. account_id
+  local customers = 'ns:standby:' .. account
+  heard[account] = nil
+  if takeover > NOW - EXPLAINED or redis.call('SCARD', customers) >= STANDBY_CUSTOMERS then return end
+  redis.call('SADD', customers, cid)
+  redis.call('PEXPIRE', customers, STANDBY_SPAN)
+  if redis.call('SCARD', customers) < STANDBY_CUSTOMERS then return end
+  event('standby_alone')
+  if not redis.call('SET', 'ns:telling:standby:' .. account, '1', 'NX', 'PX', 86400000) then return end
+  local body = {rule = 'account_standby', channel = channel, account = account_id, first_at = NOW, count = 1}
+  raise_alert('', 'account:' .. channel .. ':' .. account_id .. ':standby', cjson.encode(body))
+end
+
+-- A conversation of very many messages remembers only the newest: what is older than one that had to go may be one of
+-- those. Nobody could tell; so much in so little time is a flood in any case.
+local LATE = 60000
+
+local function may_be_forgotten(forgotten_at, when)
+  return forgotten_at and NOW - when >= LATE and when <= number(forgotten_at)
+end
+
 local STATES = {rest = true, gathering = true, held = true, leased = true}
 
 -- Every customer's words pass here, so it asks the server once for all it must know and writes the fields once.
@@ -101,13 +154,14 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
   local seen = redis.call('ZMSCORE', at(cid, 'seen'), key, copy, deletion_key)
   local reopened = seen[2] and reason ~= 'standby' and found == ''
   if seen[1] and not reopened then return duplicate() end
-  local c = redis.call('HMGET', at(cid), 'account', 'state', 'first', 'takeover_until', 'acted_at', 'said_at', 'seq', 'rev',
-    'channel', 'customer')
+  local c = redis.call('HMGET', at(cid), 'account', 'state', 'first', 'takeover_until', 'acted_at', 'said_at', 'seq', 'rev', 'opened_at',
+    'forgotten_at', 'channel', 'customer')
+  if reason == '' and found == '' and may_be_forgotten(c[10], tonumber(when)) then reason = 'flood' end
   local state, seq = STATES[c[2]] and c[2] or 'rest', text(number(c[7]) + 1)
   local fields = {'seq', seq}
   local new_payload = c[1] and reason == '' and by_early_edit(cid, key, payload)
   local function set(field, value) fields[#fields + 1] = field; fields[#fields + 1] = value end
-  if c[1] ~= account_id or c[9] ~= channel or c[10] ~= customer then
+  if c[1] ~= account_id or c[11] ~= channel or c[12] ~= customer then
     set('customer', customer) set('account', account_id) set('channel', channel) set('state', state)
     if c[2] then keep_for_good(cid) end
   elseif state == 'rest' then
@@ -134,6 +188,14 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
     if tonumber(when) > number(c[5]) then set('acted_at', when) end
     if tonumber(when) > number(c[6]) then set('said_at', when) end
   end
+  local takeover = number(c[4])
+  if reason == 'standby' then heard_on_standby(cid, channel, account_id, takeover)
+  elseif reason == '' and found == '' then heard_directly(account) end
+  if not c[6] and reason == '' then
+    local greeted = c[9] and was_greeted(cid, account, key, c[9], when)
+    if greeted then takeover = 0 end
+    if greeted or not c[9] then set('began_at', when) end
+  end
   redis.call('ZADD', 'ns:open', NOW, cid .. ' ' .. key)
   if reason == '' and seen[3] then reason = 'deleted' end
   if reason == '' then
@@ -151,7 +213,14 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
     return
   end
   set('rev', text(number(c[8]) + 1))
-  local takeover = number(c[4])
+  if takeover > NOW then
+    -- Where the server's clock has gone back since, it would last longer than any takeover.
+    local latest = NOW + people_of(account)
+    if takeover > latest then
+      takeover = latest
+      set('takeover_until', text(takeover))
+    end
+  end
   local begins = state == 'rest' and takeover <= NOW
   if begins then set('state', 'gathering') set('first', text(NOW)) end
   redis.call('HSET', at(cid), unpack(fields))
@@ -266,15 +335,38 @@ local function remember_doubt(cid, key, line)
   end
 end
 
+-- Before the first words of all, and known only after them (was_greeted sees the usual order): a card or another thing
+-- without words, as an ad's greeting has been seen. A human's words are late more often than they are first.
+local function is_greeting(cid, text_hash, when)
+  if text_hash ~= '' and string.sub(text_hash, 1, 1) ~= '@' then return false end
+  return is_just_before(tonumber(when), tonumber(redis.call('HGET', at(cid), 'began_at') or nil))
+end
+
+-- Nothing is in it that a customer could have read: it proves no human, and no line is kept. Should its words be told of
+-- later, or be read back, they count.
+local function is_empty(cid, key, line)
+  if line ~= '' then return false end
+  event('empty_echo')
+  note(cid, key, 'empty_echo')
+  redis.call('ZREM', at(cid, 'seen'), key)
+  return true
+end
+
+local function automatic(cid, key, line)
+  event('automatic_echo')
+  note(cid, key, 'automatic_reply')
+  keep_line(cid, line)
+end
+
 local function echo(cid, account, key, when, p1, p2, p3, line)
   if is_ours(cid, key, p1, p2, p3) then
     own = own + 1
     event('own_echo')
-  elseif is_automatic(cid, account, when) then
-    event('automatic_echo')
-    note(cid, key, 'automatic_reply')
-    keep_line(cid, line)
+  elseif is_empty(cid, key, line) then return
+  elseif is_automatic(cid, account, when) or is_greeting(cid, p1, when) then
+    automatic(cid, key, line)
   else
+    if not redis.call('HGET', at(cid), 'said_at') then redis.call('HSETNX', at(cid), 'opened_at', when) end
     foreign = foreign + 1
     event('foreign_echo')
     remember_doubt(cid, key, line)
@@ -312,6 +404,8 @@ local function late_echo(cid, account, key, when, p1, p2, p3, line)
     event('own_echo')
     return
   end
+  if is_empty(cid, key, line) then return end
+  if is_greeting(cid, p1, when) then return automatic(cid, key, line) end
   foreign = foreign + 1
   event('foreign_echo')
   remember_doubt(cid, key, line)
@@ -332,6 +426,7 @@ local function control(cid, account, key, kind, ours)
   event(kind .. '_thread_control')
   if ours ~= '1' then
     note(cid, key, 'thread_taken')
+    redis.call('HDEL', at(cid), 'opened_at') -- whatever was said before: this is no greeting
     defer(cid, account, key)
     return
   end
@@ -453,11 +548,7 @@ local function enforce(channel, account, key, action, longest, alert)
   if action == 'block' then redis.call('SET', parked, 'policy_block', 'PX', longest)
   elseif action == 'unblock' and lifted_by_unblock(redis.call('GET', parked)) then
     redis.call('DEL', parked)
-    local waiting = 'ns:waiting:' .. channel .. ' ' .. account
-    for _, cid in ipairs(redis.call('SMEMBERS', waiting)) do
-      if redis.call('HGET', at(cid), 'hold_reason') == 'parked' then schedule(cid, NOW) end
-    end
-    redis.call('DEL', waiting)
+    wake_waiting(channel .. ' ' .. account)
   end
   if alert ~= '' then raise_alert('', 'account:' .. channel .. ':' .. account .. ':policy_' .. action, alert) end
 end
@@ -510,4 +601,6 @@ for i = 5, #ARGV, 11 do
     keep_no_longer(cid)
   end
 end
-return {stored, duplicates, foreign, own}
+-- Without an event it stores nothing, and proves that it could: /health/ready asks so.
+if #ARGV < 5 then redis.call('SET', 'ns:probe', '1', 'PX', 60000) end
+return {stored, duplicates, foreign, own, NOW}

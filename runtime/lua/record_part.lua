@@ -6,7 +6,8 @@
 local cid, plan_id, i, state, key, code = unpack(ARGV, 1, 6)
 if key ~= '' then
   remember_sent(cid, key)
-  if redis.call('HGET', at(cid), 'state') == 'rest' then retain(cid) end -- it comes after the end, and goes with the rest
+  -- It comes after the end, and goes with the rest; or the conversation is gone already.
+  if (redis.call('HGET', at(cid), 'state') or 'rest') == 'rest' then retain(cid) end
 end
 local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')
 if plan[1] ~= plan_id then return 'gone' end

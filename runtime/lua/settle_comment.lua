@@ -1,13 +1,18 @@
 #!lua flags=allow-oom
 -- What became of a private reply.
--- ARGV: id, word ("sent", "refused", "unknown", "expired", or "again"), wait_ms for "again"; for "sent" also cid,
--- channel, account, customer, key of the echo, then history lines.
+-- ARGV: id, word ("sent", "refused", "unknown", "expired", "again", or "unconfirmed": no call was made, and the try does
+-- not count), wait_ms for the last two; for "sent" also cid, channel, account, customer, key of the echo, then history
+-- lines.
 local id, word, WAIT = ARGV[1], ARGV[2], tonumber(ARGV[3])
-if word == 'again' then
+if word == 'again' or word == 'unconfirmed' then
   local known = redis.call('HGET', 'ns:comments', id)
   if not known then return 0 end
   local body = cjson.decode(known)
   body['sending'] = nil
+  if word == 'unconfirmed' then
+    body['tries'] = math.max((body['tries'] or 1) - 1, 0)
+    redis.call('HINCRBY', 'ns:events', 'private_reply_unconfirmed', 1)
+  end
   redis.call('HSET', 'ns:comments', id, cjson.encode(body))
   redis.call('ZADD', 'ns:comments:due', NOW + WAIT, id)
   return 1

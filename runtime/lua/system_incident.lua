@@ -11,10 +11,7 @@ local function forget_delivered(alert)
   local known = redis.call('HGET', 'ns:alerts', alert)
   if not known then return end
   local old = cjson.decode(known)
-  if old['delivered'] == old['count'] then
-    redis.call('HDEL', 'ns:alerts', alert)
-    redis.call('ZREM', 'ns:alerts:due', alert)
-  end
+  if old['delivered'] == old['count'] then forget_alert(alert) end
 end
 
 local since, last = string.match(redis.call('HGET', 'ns:incidents', rule) or '', '^(%d+) (%d+)$')
@@ -25,7 +22,12 @@ if broken == '1' then
   raise_alert('', id, body)
   return 1
 end
-if not since or SEEN - tonumber(last) < STEADY then return 0 end
+if not since then return 0 end
+if tonumber(last) > SEEN then -- the clock has gone back: the time to be steady in begins anew
+  redis.call('HSET', 'ns:incidents', rule, text(math.min(tonumber(since), SEEN)) .. ' ' .. text(SEEN))
+  return 0
+end
+if SEEN - tonumber(last) < STEADY then return 0 end
 redis.call('HDEL', 'ns:incidents', rule)
 forget_delivered(id)
 forget_delivered(id .. ':recovered')

@@ -1,12 +1,13 @@
 """The ladder as a pure function: attempts and time in, the next rung out."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.ladder import Ask, Attempt, GiveUp, Rung, default_ladder, next_move
+from bot.ladder import MAX_REPAIRS, Ask, Attempt, GiveUp, Rung, default_ladder, next_move
 from bot.model_output import CallFault
 from bot.repairs import Repair, repair_for
 from bot.verdict import Verdict
@@ -93,13 +94,22 @@ def test_a_repair_is_tried_once() -> None:
     assert climb(refused, replace(refused, mended=Repair.FLATTEN)) == Ask(FALLBACK)
 
 
-def test_two_different_repairs_are_the_most() -> None:
-    one = Attempt(MAIN, "bad_request", fault=CallFault.BAD_REQUEST, repair=Repair.FLATTEN)
-    two = replace(one, mended=Repair.FLATTEN, repair=Repair.THINK)
-    three = replace(one, mended=Repair.THINK, repair=Repair.FEWER_TOKENS)
-    assert climb(one, two) == Ask(MAIN, repair=Repair.THINK)
+def test_each_repair_is_tried_once_and_five_are_the_most() -> None:
+    cures = [Repair.LIMIT_NAME, Repair.NO_TOOLS, Repair.SYSTEM_AS_USER, Repair.FEWER_TOKENS, Repair.TEMPERATURE]
+    refused = Attempt(MAIN, "bad_request", fault=CallFault.BAD_REQUEST)
+    done = [replace(refused, repair=cures[0])]
+    for mended, next_cure in pairwise([*cures, Repair.TRIM]):
+        assert climb(*done) == Ask(MAIN, repair=mended)
+        done.append(replace(refused, mended=mended, repair=next_cure))
 
-    assert climb(one, two, three) == Ask(FALLBACK)
+    assert climb(*done) == Ask(FALLBACK)
+
+
+def test_another_model_may_need_the_same_repair() -> None:
+    refused = Attempt(MAIN, "bad_request", fault=CallFault.BAD_REQUEST, repair=Repair.LIMIT_NAME)
+    again = replace(refused, mended=Repair.LIMIT_NAME)
+
+    assert climb(refused, again, replace(refused, rung=FALLBACK)) == Ask(FALLBACK, repair=Repair.LIMIT_NAME)
 
 
 def test_a_failed_last_step_goes_on_flattened_then_to_the_fallback_then_to_the_stub() -> None:
@@ -136,27 +146,21 @@ def test_salvage_is_no_fallback_for_which_time_is_kept() -> None:
 @pytest.mark.parametrize(
     ("fault", "detail", "request_is", "repair"),
     [
-        (CallFault.BAD_REQUEST, "reasoning_mandatory", {"thinking": "off"}, Repair.THINK),
-        (CallFault.BAD_REQUEST, "reasoning_mandatory", {}, Repair.NONE),
         (CallFault.BAD_REQUEST, "reasoning_not_passed_back", {"has_tool_steps": True}, Repair.FLATTEN),
         (CallFault.BAD_REQUEST, "system_not_first", {"has_tool_steps": True}, Repair.FLATTEN),
         (CallFault.BAD_REQUEST, "http_400", {}, Repair.NONE),
-        (CallFault.NOT_FOUND, "tool_choice_unsupported", {"has_tool_choice": True}, Repair.ANY_TOOL_CHOICE),
         (CallFault.NOT_FOUND, "tool_choice_unsupported", {"is_plain": False}, Repair.PLAIN),
         (CallFault.NOT_FOUND, "no_endpoints", {"is_plain": False}, Repair.PLAIN),
         (CallFault.NOT_FOUND, "no_endpoints", {}, Repair.NONE),
         (CallFault.NOT_FOUND, "unknown_model", {"is_plain": False}, Repair.NONE),
-        (CallFault.ACCOUNT, "fewer_max_tokens", {}, Repair.FEWER_TOKENS),
         (CallFault.ACCOUNT, "http_401", {}, Repair.NONE),
         (CallFault.CONTEXT_TOO_LONG, "context_length_exceeded", {}, Repair.TRIM),
     ],
 )
 def test_each_named_cause_has_its_cure(
-    fault: CallFault, detail: str, request_is: dict[str, object], repair: Repair
+    fault: CallFault, detail: str, request_is: dict[str, bool], repair: Repair
 ) -> None:
-    plain = {"thinking": "default", "has_tool_choice": False, "has_tool_steps": False, "is_plain": True}
-
-    assert repair_for(fault, detail, **(plain | request_is)) is repair  # type: ignore[arg-type]
+    assert repair_for(fault, detail, **({"has_tool_steps": False, "is_plain": True} | request_is)) is repair
 
 
 ATTEMPTS = st.builds(
@@ -182,4 +186,4 @@ def test_every_climb_ends_soon_whatever_the_models_do(attempts: list[Attempt], k
         assert not done or move.rung >= done[-1].rung
         done.append(replace(attempt, rung=move.rung, repeated=move.repeated, mended=move.repair, bare=move.bare))
 
-    assert len(done) <= len(ladder) + 4
+    assert len(done) <= len(ladder) + 2 + 2 * MAX_REPAIRS

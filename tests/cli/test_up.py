@@ -116,16 +116,35 @@ def test_processes_get_their_ports_and_a_server_that_keeps_its_data(project: Pat
     echo = f"echo $PORT $FLOWER_PORT $REDIS_URL.; {QUIET}"
     port, flower_port = free_port(), free_port()
     with running(project, {"web": echo}, PORT=port, FLOWER_PORT=flower_port, REDIS_URL="") as up:
-        url = up.wait_for(rf"{port} {flower_port} redis://127.0.0.1:\d+/0").split()[2]
+        line = up.wait_for(rf"{port} {flower_port} redis://:\w+@127.0.0.1:\d+/0")
+        url = line.split()[2]
+        shown = up.output.replace(line, "")
         with redis.Redis.from_url(url) as client:
             client.set("word", "kept")
+        password, valkey_port = url[len("redis://:") :].split("@")[0], url.rsplit(":", 1)[1].removesuffix("/0")
+        hint = f'REDISCLI_AUTH="$(cat var/valkey/password)" valkey-cli -p {valkey_port}'
+        assert (project / "var/valkey/password").read_text().strip() == password
+        assert hint in shown
+        assert password not in shown
+        assert {(project / name).stat().st_mode & 0o777 for name in ("var", "var/valkey")} == {0o700}
         assert up.stop() == 0
 
     with running(project, {"web": echo}) as up:
-        up.wait_for(re.escape(url) + r"\.")
+        url = up.wait_for(rf"redis://:\w+@127.0.0.1:{valkey_port}/0")
         with redis.Redis.from_url(url) as client:
             assert client.get("word") == b"kept"
         assert up.stop() == 0
+
+
+def test_a_folder_that_was_open_to_others_is_closed(project: Path) -> None:
+    (project / "var").mkdir(mode=0o755)
+    with running(project, {"web": f"echo here.; touch var/made; {QUIET}"}, REDIS_URL="redis://127.0.0.1:1/0") as up:
+        up.wait_for("here")
+        up.wait_for("Ctrl-C")
+        assert up.stop() == 0
+
+    assert (project / "var").stat().st_mode & 0o777 == 0o700
+    assert (project / "var" / "made").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_redis_of_the_operators_is_used_as_it_is(project: Path) -> None:
@@ -217,6 +236,26 @@ def test_a_taken_port_is_named_before_anything_starts(project: Path, variable: s
             assert up.end() == 1
             assert re.search(rf"(?m)^{variable}: port \d+ cannot be used \(Address already in use\)", up.output)
             assert "started" not in up.output
+
+
+@pytest.mark.parametrize("host", ["203.0.113.9", "nowhere.invalid", "::1::"])
+def test_an_address_that_is_none_of_this_machine_is_named(project: Path, host: str) -> None:
+    with running(project, {"web": "echo started"}, HOST=host) as up:
+        assert up.end() == 1
+        assert re.search(rf"(?m)^HOST: {re.escape(host)} ", up.output)
+        assert "started" not in up.output
+
+
+def test_a_port_taken_on_another_address_is_free(project: Path) -> None:
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.2", 0))
+        stranger.listen()
+        port = str(stranger.getsockname()[1])
+        with running(project, {"web": f"echo listens on $HOST; {QUIET}"}, PORT=port, HOST="127.0.0.1") as up:
+            up.wait_for("listens on 127.0.0.1")
+
+            assert f"http://127.0.0.1:{port}/health/system (from this machine alone)" in up.output
+            assert up.stop() == 0
 
 
 def test_two_on_one_folder_do_not_share_a_file(project: Path) -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bot.model_output import Completion, ToolCall
 from clients.chat_completions import CompletionDraft, Progress, parse_json
+from clients.stream_text import joined
 
 
 def event(delta: Any = None, **choice: Any) -> dict[str, Any]:
@@ -238,3 +239,53 @@ def test_no_shape_of_calls_breaks_the_reader(batches: list[Any]) -> None:
     found = read(*(event({"tool_calls": batch}) for batch in batches)).tool_calls
 
     assert len({call.id for call in found}) == len(found)
+
+
+SAID = "Да, кружка «Туман» есть: 1900 рублей.\n[STAGE:CONSULT]"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [SAID[:9], SAID[9:30], SAID[30:], SAID],
+        [SAID[:9], SAID[9:], f"\n{SAID}\n"],
+        [SAID, SAID],
+        [SAID[:9], SAID[:30], SAID],
+        [SAID + SAID],
+        [f"{SAID}\n\n{SAID}"],
+        [SAID[:9], "", SAID[9:], SAID, ""],
+    ],
+)
+def test_what_a_stream_repeats_is_said_once(pieces: list[str]) -> None:
+    completion = read(*(event({"content": piece}) for piece in pieces), event({}, finish_reason="stop"))
+
+    assert completion.content.strip() == SAID
+    assert completion.raw_message["content"].strip() == SAID
+
+
+def test_thoughts_that_a_stream_repeats_are_replayed_once() -> None:
+    thought = "She asks for the price of a mug."
+
+    completion = read(*(event({"reasoning_content": piece}) for piece in (thought[:9], thought[9:], thought)))
+
+    assert completion.reasoning == completion.raw_message["reasoning_content"] == thought
+
+
+@pytest.mark.parametrize("pieces", [["ха", "ха", "хаха"], ["1", "0", "10"], ["\n", "\n", "Да."], ["Да, да, ", "да!"]])
+def test_words_that_are_alike_are_all_said(pieces: list[str]) -> None:
+    assert read(*(event({"content": piece}) for piece in pieces)).content == "".join(pieces)
+
+
+def test_arguments_that_come_again_as_a_whole_count_once() -> None:
+    whole = '{"query": "mug"}'
+    pieces = [{"index": 0, "id": "a", "function": {"name": "search", "arguments": whole[:5]}}]
+    pieces += [{"index": 0, "function": {"arguments": piece}} for piece in (whole[5:], whole)]
+
+    assert calls(*pieces) == (ToolCall("a", "search", whole),)
+
+
+@given(st.lists(st.text(max_size=30), max_size=6))
+def test_nothing_but_repetition_is_ever_lost(pieces: list[str]) -> None:
+    said = read(*(event({"content": piece}) for piece in pieces)).content
+
+    assert said in joined(pieces)

@@ -220,19 +220,6 @@ async def test_no_redirect_is_followed_and_no_cookie_kept(http: httpx.AsyncClien
     assert b"cookie" not in heads[1].lower()
 
 
-async def test_proxy_variables_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-
-    async def empty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await read_head(reader)
-        writer.write(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
-        await writer.drain()
-
-    async with serving(empty) as url, make_http_client() as http:
-        assert (await http.get(url)).status_code == 204
-
-
 async def test_a_base_url_and_headers_belong_to_every_call() -> None:
     heads: list[bytes] = []
 

@@ -27,6 +27,7 @@ from clients.telegram import (
     TelegramFailure,
     TelegramUnavailable,
 )
+from runtime.masking import know_secrets
 from runtime.settings import Environment
 from sandbox.server import SandboxServer
 from sandbox.telegram import TelegramSandbox
@@ -325,3 +326,13 @@ def test_each_leaf_is_of_one_kind_and_survives_the_way_between_processes(leaf: t
 
     assert sum(issubclass(leaf, kind) for kind in (Transient, OutcomeUnknown, NeedsOperator, Refused)) == 1
     assert (type(copy), vars(copy), str(copy)) == (leaf, vars(error), "flood control")
+
+
+async def test_an_alert_never_tells_a_secret_of_ours(chat: Served, alerts: TelegramAlerts) -> None:
+    know_secrets(["invented-key-of-the-model"])
+    try:
+        await alerts.send("<b>refused</b>: invented-key-of-the-model &amp; more")
+    finally:
+        know_secrets(())
+
+    assert chat.sandbox.messages[0]["text"] == "refused: [secret] & more"

@@ -124,7 +124,7 @@ def await_parking(stack: Stack, store: Any, person: Customer) -> str:
     """Why the account rests, once the message waits for that."""
     name = conversation_id(person.account.channel, person.account.id, person.id)
     stack.wait_for(lambda: store.hget(f"ns:c:{name}", "hold_reason") == "parked", "the message to be parked")
-    return str(store.get(f"ns:parked:messenger:{person.account.id}"))
+    return str(store.get(f"ns:parked:messenger:{person.account.id}")).split(" ")[0]  # marks of tokens follow
 
 
 def set_free(store: Any, person: Customer) -> None:

@@ -66,9 +66,9 @@ def test_what_an_account_names_replaces_the_rest_and_only_there(config: Path) ->
 def test_a_misspelt_setting_of_an_account_is_named(config: Path) -> None:
     config.write_text(TOML.replace("ignore_auto_replies_seconds", "ignore_auto_reply_seconds"), encoding="utf-8")
 
-    warnings = load_settings(redis_required=False).warnings
+    findings = load_settings(redis_required=False).findings
 
-    assert any("ignore_auto_replies_seconds?" in warning for warning in warnings)
+    assert any("ignore_auto_replies_seconds?" in str(finding) for finding in findings)
 
 
 def test_hours_of_an_account_are_checked(config: Path) -> None:

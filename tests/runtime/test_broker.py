@@ -2,10 +2,7 @@
 
 from typing import Any
 
-import pytest
-
 from runtime import queue
-from runtime.broker import transport_of
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Config, Environment, Settings
 
@@ -30,16 +27,3 @@ def test_a_channel_keeps_its_client_and_gets_another_when_its_connections_are_dr
         assert waiting(channel) == before + 4
         channel.queue_purge(queue.TURNS)
     app.close()
-
-
-@pytest.mark.parametrize(
-    ("url", "transport"),
-    [
-        ("redis://127.0.0.1:6379/0", "runtime.broker:Transport"),
-        ("rediss://127.0.0.1:6379/0", "runtime.broker:Transport"),
-        ("sentinel://127.0.0.1:26379/mymaster/0", "runtime.broker:SentinelTransport"),
-        ("amqp://127.0.0.1//", None),
-    ],
-)
-def test_each_broker_has_its_transport(url: str, transport: str | None) -> None:
-    assert transport_of(url) == transport

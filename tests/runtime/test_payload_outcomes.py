@@ -23,7 +23,7 @@ from tests.payloads import APP_ID, CUSTOMERS, INSTAGRAM, PAGE, names, raw
 from tests.payloads.ends import ENDS
 from tests.payloads.kinds import Answered, End, HumanAtWork, Nothing, Silenced, Told
 from tests.payloads.mutate import mutate
-from tests.webhooks.support import SECRET, sign
+from tests.webhooks.support import RECEIVED_MS, SECRET, sign
 from webhooks.app import create_app
 from webhooks.payloads import parse_body
 
@@ -44,7 +44,7 @@ def settings(settings: Settings) -> Settings:
 
 @pytest.fixture
 async def receiver(scripts: Scripts, settings: Settings) -> httpx.AsyncClient:
-    app = create_app(settings, Inbox(scripts, settings))
+    app = create_app(settings, Inbox(scripts, settings), clock_ms=lambda: RECEIVED_MS)  # of the payloads' own day
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://receiver")
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from bot.shift import ShiftMode
+from runtime.findings import Level
 from runtime.settings import Environment, SettingsInvalid, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +33,8 @@ def test_the_config_of_the_repository_is_read_whole(monkeypatch: pytest.MonkeyPa
     account = settings.account("instagram", "17841400000000042")
     assert account is not None
     assert account.token.get_secret_value() == "an-invented-token"
-    assert [warning for warning in settings.warnings if "MESSENGER_TOKEN" in warning]
-    assert not [warning for warning in settings.warnings if "not a setting" in warning]
+    assert [finding.check for finding in settings.findings] == ["accounts.token", "config.model.max_cost_per_day"]
+    assert "MESSENGER_TOKEN" in settings.findings[0].what
 
 
 def test_every_fault_is_named_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -67,10 +68,11 @@ def test_a_config_that_cannot_be_read_is_named(
 def test_a_typo_is_pointed_out_and_stops_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     configured(monkeypatch, tmp_path, "[debounce]\nquiet_second = 9\n")
 
-    [warning] = load_settings().warnings
+    [warning] = [f for f in load_settings().findings if f.check != "config.model.max_cost_per_day"]
 
-    assert "quiet_second" in warning
-    assert "quiet_seconds" in warning
+    assert warning.level is Level.WARNING
+    assert warning.what.endswith("own.toml: line 2: debounce.quiet_second is not a setting")
+    assert warning.fix == "did you mean quiet_seconds?"
 
 
 def test_an_account_may_not_be_listed_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -99,8 +101,8 @@ def test_secrets_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_broker_is_redis_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_settings().env.broker_url == "redis://127.0.0.1:1/0"
+    assert load_settings().env.broker_url.get_secret_value() == "redis://127.0.0.1:1/0"
 
     monkeypatch.setenv("CELERY_BROKER_URL", "amqp://127.0.0.1:2//")
 
-    assert load_settings().env.broker_url == "amqp://127.0.0.1:2//"
+    assert load_settings().env.broker_url.get_secret_value() == "amqp://127.0.0.1:2//"

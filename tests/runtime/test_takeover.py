@@ -1,6 +1,7 @@
 """People and the bot in one conversation: who has it, until when, and what is remembered of their words."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import orjson
 import pytest
@@ -100,6 +101,204 @@ class Bench:
 @pytest.fixture
 def bench(scripts: Scripts, settings: Settings) -> Bench:
     return Bench(scripts, settings)
+
+
+# An echo without anything in it.
+
+
+async def test_an_echo_without_anything_in_it_takes_nothing_over(bench: Bench) -> None:
+    await bench.receive(message("m1"), human("h1", ""), human("h2", " \u200b"))
+
+    assert await bench.due() == (CONTACT.conversation_id,)
+    assert await bench.field("takeover_until") == ""
+    assert await bench.history() == []
+    assert await bench.scripts.command("HGET", "ns:events", "empty_echo") == "2"
+    assert await bench.scripts.command("HGET", "ns:events", "foreign_echo") is None
+
+
+@pytest.mark.parametrize(
+    "more", [{"notes": ("[unsupported message]",)}, {"notes": ("[photo]",), "attached": ("image",)}]
+)
+async def test_what_a_human_sends_without_words_is_a_humans(bench: Bench, more: Any) -> None:
+    await bench.receive(message("m1"), human("h1", "", **more))
+
+    assert await bench.due() == ()
+    assert await bench.field("hold_reason") == "human"
+
+
+async def test_an_empty_echo_whose_words_are_told_of_later_counts_then(bench: Bench) -> None:
+    await bench.receive(message("m1"), human("h1", ""))
+
+    await bench.receive(human("h1", "Здравствуйте, это Мария"))
+
+    assert await bench.field("hold_reason") == "human"
+
+
+async def test_an_empty_echo_that_was_read_back_takes_nothing_over(bench: Bench) -> None:
+    await bench.receive(message("m1"), human("h1", "", found="look_back"))
+
+    assert await bench.field("takeover_until") == ""
+
+
+# Our account's words before the customer's first ones: an ad's greeting, or a human who begins.
+
+CARD = {"text": "", "notes": ("[card: Здравствуйте!]",), "attached": ("template",)}
+
+
+def greeting(mid: str, at_ms: int, **more: object) -> Echo:
+    return Echo(CONTACT, mid, at_ms, **{**CARD, **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("words", [{}, {"text": "Здравствуйте!", "notes": (), "attached": ()}])
+async def test_a_greeting_right_before_the_first_words_does_not_keep_the_bot_out(
+    bench: Bench, words: dict[str, object]
+) -> None:
+    now = now_ms()
+    await bench.receive(greeting("g1", now - 700, **words))
+
+    await bench.receive(message("m1", at_ms=now))
+
+    assert await bench.due() == (CONTACT.conversation_id,)
+    assert await bench.field("takeover_until") == ""
+    assert [role for role, _ in await bench.history()] == ["business"]
+    assert await bench.scripts.command("HGET", "ns:events", "automatic_greeting") == "1"
+
+
+async def test_a_greeting_of_two_parts_is_one(bench: Bench) -> None:
+    now = now_ms()
+    await bench.receive(greeting("g1", now - 900), greeting("g2", now - 800), message("m1", at_ms=now))
+
+    assert await bench.due() == (CONTACT.conversation_id,)
+
+
+async def test_a_greeting_whose_webhook_comes_after_the_first_words_does_not_either(bench: Bench) -> None:
+    now = now_ms()
+    await bench.receive(message("m1", at_ms=now))
+
+    await bench.receive(greeting("g1", now - 700))
+
+    assert await bench.due() == (CONTACT.conversation_id,)
+    assert await bench.field("takeover_until") == ""
+
+
+async def test_a_greeting_that_was_read_back_does_not_either(bench: Bench) -> None:
+    now = now_ms()
+    await bench.receive(message("m1", at_ms=now), greeting("g1", now - 700, found="look_back"))
+
+    assert await bench.due() == (CONTACT.conversation_id,)
+    assert [role for role, _ in await bench.history()] == ["business"]
+
+
+async def test_a_human_who_begins_keeps_the_conversation(bench: Bench) -> None:
+    now = now_ms()
+    await bench.receive(human("h1", "Вы вчера спрашивали о зале: он свободен", at_ms=now - 120_000))
+
+    await bench.receive(message("m1", at_ms=now))
+
+    assert await bench.due() == ()
+    assert await bench.field("hold_reason") == "human"
+
+
+async def test_a_human_who_goes_on_writing_until_the_answer_comes_keeps_it_as_well(bench: Bench) -> None:
+    now = now_ms()
+    await bench.receive(human("h1", at_ms=now - 120_000), human("h2", "Ждём вас", at_ms=now - 2000))
+
+    await bench.receive(message("m1", at_ms=now))
+
+    assert await bench.field("hold_reason") == "human"
+
+
+async def test_a_humans_words_late_told_of_do_not_become_a_greeting(bench: Bench) -> None:
+    now = now_ms()
+    await bench.receive(human("h1", at_ms=now - 120_000), message("m1", at_ms=now))
+
+    await bench.receive(greeting("h2", now - 2000))
+
+    assert await bench.silences() == ["human_answered"]
+    assert int(await bench.field("takeover_until")) > now
+
+
+async def test_words_in_a_conversation_that_has_had_words_are_no_greeting(bench: Bench) -> None:
+    now = now_ms()
+    await bench.receive(message("m1", at_ms=now - 600_000))
+    lease, conversation = await bench.claim()
+    await answered(bench.scripts, bench.settings, lease, conversation)
+    await bench.receive(human("h1", at_ms=now - 700))
+
+    await bench.receive(message("m2", at_ms=now))
+
+    assert await bench.field("hold_reason") == "human"
+
+
+async def test_a_thread_that_people_take_is_not_given_back_by_a_greeting(bench: Bench) -> None:
+    now = now_ms()
+    await bench.receive(greeting("g1", now - 900), control("take", "999"))
+
+    await bench.receive(message("m1", at_ms=now))
+
+    assert await bench.field("hold_reason") == "human"
+
+
+async def test_a_greeting_without_words_after_it_is_kept_no_longer_than_anything(bench: Bench) -> None:
+    await bench.receive(greeting("g1", now_ms()))
+
+    keys = await bench.scripts.command("KEYS", f"ns:c:{CONTACT.conversation_id}*")
+    assert keys
+    assert all([await bench.scripts.command("PTTL", key) > 0 for key in keys])
+
+
+# Another app gets all new threads.
+
+
+def stranger(
+    number: int, *, closed_as: SilenceReason | None = SilenceReason.STANDBY, **more: object
+) -> CustomerMessage:
+    contact = Contact(Channel.INSTAGRAM, INSTAGRAM, f"900100000000{number:04d}")
+    mid = str(more.pop("mid", f"s{number}"))
+    return CustomerMessage(contact, MessageKind.MESSAGE, mid, now_ms(), "?", closed_as=closed_as)
+
+
+async def standby_alerts(bench: Bench) -> list[str]:
+    return [name for name in await bench.scripts.command("HKEYS", "ns:alerts") if name.endswith(":standby")]
+
+
+async def test_customers_heard_only_on_standby_are_told_of_once(bench: Bench) -> None:
+    for number in range(12):
+        await bench.receive(stranger(number), stranger(number, mid=f"again{number}"))
+
+    assert await standby_alerts(bench) == [f"account:instagram:{INSTAGRAM}:standby"]
+    assert await bench.scripts.command("HGET", "ns:events", "alert") == "1"
+    assert await bench.sums() == {"received": 24, "silenced": 24}
+
+
+async def test_one_customer_on_standby_is_no_reason(bench: Bench) -> None:
+    for number in range(20):
+        await bench.receive(stranger(1, mid=f"again{number}"))
+
+    assert await standby_alerts(bench) == []
+
+
+async def test_standby_beside_customers_who_write_directly_is_no_reason(bench: Bench) -> None:
+    for number in range(0, 20, 2):
+        await bench.receive(stranger(number), stranger(number + 1, closed_as=None))
+
+    assert await standby_alerts(bench) == []
+
+
+async def test_threads_that_people_have_taken_are_no_reason(bench: Bench) -> None:
+    for number in range(12):
+        contact = stranger(number).contact
+        await bench.receive(ThreadControl(contact, "take", now_ms(), "999"), stranger(number))
+
+    assert await standby_alerts(bench) == []
+
+
+async def test_who_changes_between_the_two_is_not_told_each_time(bench: Bench) -> None:
+    for number in range(0, 40, 4):
+        await bench.receive(*(stranger(number + n) for n in range(3)), stranger(number + 3, closed_as=None))
+
+    assert await bench.scripts.command("HGET", "ns:events", "standby_alone") == "10"
+    assert await bench.scripts.command("HGET", "ns:events", "alert") == "1"
 
 
 # A human's words before, during and after a turn.
@@ -442,7 +641,9 @@ async def test_each_account_has_its_own_patience(scripts: Scripts, settings: Set
     other = Contact(Channel.MESSENGER, INSTAGRAM, CONTACT.customer_id)
 
     await bench.receive(message("m1"), human("h1"))
-    await bench.receive(CustomerMessage(other, MessageKind.MESSAGE, "m2", now_ms(), "?"), Echo(other, "h2", now_ms()))
+    await bench.receive(
+        CustomerMessage(other, MessageKind.MESSAGE, "m2", now_ms(), "?"), Echo(other, "h2", now_ms(), "?")
+    )
 
     assert await bench.due() == (CONTACT.conversation_id,)
 

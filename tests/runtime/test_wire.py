@@ -128,14 +128,14 @@ async def test_a_server_that_is_no_primary_any_more_is_asked_no_second_time(stor
 
 @pytest.mark.anyio
 async def test_the_connection_is_made_as_the_address_says(own_valkey: EmbeddedValkey, store: Store) -> None:
-    await store.config_set("requirepass", "invented")
     with_password = connect(
-        own_valkey.url.replace("redis://", "redis://:invented@").removesuffix("/0") + "/3",
+        own_valkey.url.removesuffix("/0") + "/3",
         max_connections=1,
         timeout_seconds=TIMEOUT_SECONDS,
         client_name="nightshift-somebody",
     )
-    without = connect(own_valkey.url, max_connections=1, timeout_seconds=TIMEOUT_SECONDS)
+    address = f"redis://127.0.0.1:{own_valkey.port}/0"
+    without = connect(address, max_connections=1, timeout_seconds=TIMEOUT_SECONDS)
 
     described = await Scripts(with_password).command("CLIENT", "INFO")
     with pytest.raises(StoreUnavailable):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from tests.webhooks.support import RememberingStore, make_settings
+from tests.webhooks.support import LOOK_AGAIN, RECEIVED_MS, RememberingStore, make_settings
 from webhooks.app import create_app
 
 
@@ -21,6 +21,7 @@ def store() -> RememberingStore:
 
 @pytest.fixture
 async def client(store: RememberingStore) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(create_app(make_settings(), store))
-    async with httpx.AsyncClient(transport=transport, base_url="http://receiver") as client:
+    app = create_app(make_settings(), store, freshness=LOOK_AGAIN, clock_ms=lambda: RECEIVED_MS)
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost:8000") as client:
         yield client

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import pytest
 import uvicorn
 
-from tests.webhooks.support import RememberingStore, instagram, make_settings, message, sign
+from tests.webhooks.support import RECEIVED_MS, RememberingStore, instagram, make_settings, message, sign
 from webhooks.app import create_app
+from webhooks.connections import Connections
 from webhooks.endpoints import Limits
-from webhooks.heads import BoundedHead
+from webhooks.heads import bounded_by
 
 PATH = b"/webhooks/meta"
 HELLO = json.dumps(instagram(message("aWdf_raw", text="Привет"))).encode()
@@ -75,18 +76,25 @@ def serve(
     unread_seconds: float = 20.0,
     send_buffer_bytes: int | None = None,
     store: RememberingStore | None = None,
+    connections: Connections | None = None,
 ) -> Iterator[Receiver]:
-    class Bounded(BoundedHead):
-        head_bytes = 16 * 1024
-
-    Bounded.head_seconds = head_seconds
-    Bounded.unread_seconds = unread_seconds
+    connections = connections or Connections()
+    bounded = bounded_by(connections)
+    bounded.head_seconds = head_seconds
+    bounded.unread_seconds = unread_seconds
     store = store or RememberingStore()
+    app = create_app(
+        make_settings(),
+        store,
+        limits=Limits(body_seconds=head_seconds),
+        connections=connections,
+        clock_ms=lambda: RECEIVED_MS,
+    )
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(make_settings(), store, limits=Limits(body_seconds=head_seconds)),
+            app,
             loop="uvloop",
-            http=Bounded,
+            http=bounded,
             ws="none",
             lifespan="on",
             log_config=None,
@@ -115,7 +123,7 @@ def serve(
 def request(
     *headers: bytes, method: bytes = b"POST", target: bytes = PATH, version: bytes = b"HTTP/1.1", body: bytes = b""
 ) -> bytes:
-    return b"\r\n".join([b"%s %s %s" % (method, target, version), b"Host: receiver", *headers, b"", b""]) + body
+    return b"\r\n".join([b"%s %s %s" % (method, target, version), b"Host: localhost", *headers, b"", b""]) + body
 
 
 def signed(body: bytes = HELLO, *more: bytes, signature: bytes = SIGNED) -> bytes:

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from bot.messages import Channel, Contact, Event
 from runtime.settings import Account, Config, Environment, Settings
 from webhooks.accounts import Accounts
+from webhooks.health import Freshness
 from webhooks.payloads import parse_body
 from webhooks.translate import translate
 
@@ -25,6 +26,7 @@ PSID = "7000000000000011"
 ON_INSTAGRAM = Contact(Channel.INSTAGRAM, INSTAGRAM, IGSID)
 ON_MESSENGER = Contact(Channel.MESSENGER, PAGE, PSID)
 RECEIVED_MS = 1_790_000_999_000
+LOOK_AGAIN = Freshness(0, 0, 0)
 
 ACCOUNTS = (
     Account(channel=Channel.INSTAGRAM, id=INSTAGRAM, page_id=PAGE),
@@ -32,8 +34,10 @@ ACCOUNTS = (
 )
 
 
-def make_settings(*, secrets: str = SECRET, verify_token: str = VERIFY_TOKEN) -> Settings:
-    env = Environment.model_construct(meta_app_secrets=SecretStr(secrets), meta_verify_token=SecretStr(verify_token))
+def make_settings(*, secrets: str = SECRET, verify_token: str = VERIFY_TOKEN, ops_token: str = "") -> Settings:
+    env = Environment.model_construct(
+        meta_app_secrets=SecretStr(secrets), meta_verify_token=SecretStr(verify_token), ops_token=SecretStr(ops_token)
+    )
     return Settings.model_construct(env=env, config=Config(accounts=ACCOUNTS), warnings=())
 
 
@@ -78,6 +82,7 @@ class RememberingStore:
         self.calls: list[Sequence[Event]] = []
         self.failure: Exception | None = None
         self.is_writable = True
+        self.server_time_ms = RECEIVED_MS
         self.health: Mapping[str, Any] = {
             "ok": True,
             "redis": True,
@@ -95,6 +100,10 @@ class RememberingStore:
     async def receive(self, events: Sequence[Event]) -> None:
         self._fail()
         self.calls.append(events)
+
+    async def server_ms(self) -> int:
+        self._fail()
+        return self.server_time_ms
 
     async def writable(self) -> bool:
         self._fail()

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from runtime.findings import Finding, Level
 from runtime.settings import Config, Settings
 from tests.webhooks.support import RememberingStore, make_settings
 from webhooks.app import create_app
@@ -45,7 +46,9 @@ async def test_a_start_says_what_is_missing(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     poor = make_settings(secrets="", verify_token="")
-    bare = Settings.model_construct(env=poor.env, config=Config(), warnings=("a doubtful thing",))
+    bare = Settings.model_construct(
+        env=poor.env, config=Config(), findings=(Finding("x", Level.WARNING, "a doubtful thing"),)
+    )
 
     await run_lifespan(create_app(bare, RememberingStore()))
 
@@ -80,4 +83,4 @@ async def test_a_job_that_fails_is_begun_anew_and_takes_no_other_with_it(
     assert answers == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert sorted(set(begun)) == ["broken", "done", "steady"]
     assert (begun.count("steady"), begun.count("done")) == (1, 1)
-    assert "receiver_job_failed" in caplog.text + "".join(capsys.readouterr())
+    assert "background_job_failed" in caplog.text + "".join(capsys.readouterr())

@@ -8,6 +8,7 @@ import pytest
 from bot.messages import Channel, Contact, CustomerMessage, MessageKind
 from runtime import queue
 from runtime.clock import now_ms
+from runtime.clock_watch import ClockWatch
 from runtime.embedded import EmbeddedValkey
 from runtime.health import SystemHealth
 from runtime.inbox import Inbox
@@ -67,7 +68,12 @@ async def test_what_is_due_becomes_a_poke(scripts: Scripts, settings: Settings) 
     await receive(scripts, settings, 3)
     schedule = Schedule(scripts)
 
-    await run_for(Dispatcher(schedule, SystemHealth(scripts, settings), queue.make_celery(settings)), 1)
+    await run_for(
+        Dispatcher(
+            schedule, SystemHealth(scripts, settings), queue.make_celery(settings), ClockWatch(scripts, settings)
+        ),
+        1,
+    )
 
     assert await scripts.command("LLEN", QUEUE_KEY) == 3
     await schedule.aclose()
@@ -85,7 +91,7 @@ async def test_a_queue_that_nobody_empties_does_not_grow(scripts: Scripts, setti
     await receive(scripts, settings, 20)
     schedule = Schedule(scripts)
 
-    await run_for(Dispatcher(schedule, SystemHealth(scripts, settings), celery), 2)
+    await run_for(Dispatcher(schedule, SystemHealth(scripts, settings), celery, ClockWatch(scripts, settings)), 2)
 
     assert await scripts.command("LLEN", QUEUE_KEY) == QUOTA
     assert await scripts.command("ZCARD", "ns:due") == 20

@@ -10,7 +10,16 @@ import pytest
 from bot.errors import NightshiftError
 from bot.messages import CustomerMessage, Event, Noted
 from runtime.redis import StoreUnavailable
-from tests.webhooks.support import SECRET, VERIFY_TOKEN, RememberingStore, instagram, make_settings, message, sign
+from tests.webhooks.support import (
+    RECEIVED_MS,
+    SECRET,
+    VERIFY_TOKEN,
+    RememberingStore,
+    instagram,
+    make_settings,
+    message,
+    sign,
+)
 from webhooks.app import create_app
 from webhooks.endpoints import Limits
 from webhooks.translate import MOST_EVENTS
@@ -20,6 +29,11 @@ pytestmark = pytest.mark.anyio
 HELLO = json.dumps(instagram(message("aWdf_1", text="Привет 🚀"))).encode()
 PATH = "/webhooks/meta"
 SIGNED = (b"x-hub-signature-256", sign(HELLO)["X-Hub-Signature-256"].encode())
+
+
+def then() -> int:
+    """The receiver's clock: the payloads of these tests are of that day."""
+    return RECEIVED_MS
 
 
 def client_of(app: Any) -> httpx.AsyncClient:
@@ -312,45 +326,53 @@ class UnfinishedBody:
         return status[0]
 
 
-async def test_unfinished_bodies_have_one_bound_for_all(store: RememberingStore) -> None:
-    app = create_app(make_settings(), store, limits=Limits(body_bytes=1000, all_bodies_bytes=2500, free_bytes=100))
+async def test_unfinished_bodies_have_one_bound_and_the_oldest_makes_room(store: RememberingStore) -> None:
+    app = create_app(make_settings(), store, limits=Limits(body_bytes=1000, all_bodies_bytes=2500), clock_ms=then)
     first, second, third = (UnfinishedBody(1000) for _ in range(3))
-    waiting = [asyncio.create_task(body.post(app)) for body in (first, second)]
+    waiting = []
     async with asyncio.timeout(5):
-        await first.sent.wait()
-        await second.sent.wait()
-
-    async with asyncio.timeout(5):
-        refused = await third.post(app)
-        first.goes_on.set()
+        for body in (first, second, third):
+            waiting.append(asyncio.create_task(body.post(app)))
+            await body.sent.wait()
+        given_up = await waiting[0]
         second.goes_on.set()
-        answers = await asyncio.gather(*waiting)
-        fourth = UnfinishedBody(1000)
-        fourth.goes_on.set()
-        after = await fourth.post(app)
+        third.goes_on.set()
+        others = await asyncio.gather(*waiting[1:])
 
-    assert (refused, answers, after) == (503, [200, 200], 200)
+    assert (given_up, others) == (503, [200, 200])
+
+
+async def test_the_smallest_bodies_count_from_their_first_byte(store: RememberingStore) -> None:
+    app = create_app(make_settings(), store, limits=Limits(all_bodies_bytes=1050), clock_ms=then)
+    bodies = [UnfinishedBody(101) for _ in range(20)]
+    async with asyncio.timeout(5):
+        posts = [asyncio.create_task(body.post(app)) for body in bodies]
+        given_up = [await post for post in posts[:10]]
+        for body in bodies[10:]:
+            body.goes_on.set()
+        kept = [await post for post in posts[10:]]
+
+    assert (given_up, kept) == ([503] * 10, [200] * 10)
 
 
 async def test_an_ordinary_body_is_taken_whatever_the_unfinished_ones_hold(store: RememberingStore) -> None:
-    app = create_app(
-        make_settings(), store, limits=Limits(body_bytes=2000, all_bodies_bytes=2000, free_bytes=len(HELLO))
-    )
+    app = create_app(make_settings(), store, limits=Limits(body_bytes=2000, all_bodies_bytes=2000), clock_ms=then)
     unfinished = UnfinishedBody(2000)
     waiting = asyncio.create_task(unfinished.post(app))
     async with asyncio.timeout(5):
         await unfinished.sent.wait()
     async with client_of(app) as client:
         answer = await post(client)
-    unfinished.goes_on.set()
+        again = await post(client)
+    async with asyncio.timeout(5):
+        given_up = await waiting
 
-    assert answer.status_code == 200
-    assert await waiting == 200
+    assert (answer.status_code, again.status_code, given_up) == (200, 200, 503)
 
 
 @pytest.mark.parametrize("end", ["gone", "slow", "too large", "unsigned"])
 async def test_however_a_body_ends_its_room_is_free_again(store: RememberingStore, end: str) -> None:
-    limits = Limits(body_bytes=1000, all_bodies_bytes=1500, free_bytes=0, body_seconds=0.05)
+    limits = Limits(body_bytes=1000, all_bodies_bytes=1500, body_seconds=0.05)
     app = create_app(make_settings(), store, limits=limits)
     for _ in range(3):
         messages = iter(

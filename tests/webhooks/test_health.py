@@ -19,13 +19,13 @@ async def test_live_says_only_that_the_process_runs(client: httpx.AsyncClient, s
 
 
 async def test_ready_means_that_a_webhook_could_be_stored(client: httpx.AsyncClient, store: RememberingStore) -> None:
-    assert (await client.get("/health/ready")).status_code == 200
-
+    answers = [await client.get("/health/ready")]
     store.is_writable = False
-    assert (await client.get("/health/ready")).status_code == 503
-
+    answers.append(await client.get("/health/ready"))
     store.failure = StoreUnavailable("away")
-    assert (await client.get("/health/ready")).status_code == 503
+    answers.append(await client.get("/health/ready"))
+
+    assert [answer.status_code for answer in answers] == [200, 503, 503]
 
 
 async def test_system_tells_the_report(client: httpx.AsyncClient, store: RememberingStore) -> None:
@@ -59,6 +59,46 @@ async def test_system_without_redis_keeps_its_shape(client: httpx.AsyncClient, s
     }
 
 
+class CountingStore(RememberingStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks: list[str] = []
+
+    async def writable(self) -> bool:
+        self.looks.append("ready")
+        return await super().writable()
+
+    async def system_health(self) -> Mapping[str, Any]:
+        self.looks.append("system")
+        return await super().system_health()
+
+    async def metrics(self) -> Mapping[str, Mapping[tuple[tuple[str, str], ...], float]]:
+        self.looks.append("metrics")
+        return await super().metrics()
+
+
+async def test_however_many_ask_redis_is_asked_once() -> None:
+    store = CountingStore()
+    transport = httpx.ASGITransport(create_app(make_settings(), store))
+    paths = ("/health/ready", "/health/system", "/metrics")
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        answers = await asyncio.gather(*(client.get(path) for path in paths * 20))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert sorted(store.looks) == ["metrics", "ready", "system"]
+
+
+async def test_what_operators_ask_does_not_go_to_the_receivers_own_connection() -> None:
+    store, house = CountingStore(), CountingStore()
+    transport = httpx.ASGITransport(create_app(make_settings(), store, house=house))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        for path in ("/health/ready", "/health/system", "/metrics"):
+            await client.get(path)
+
+    assert store.looks == ["ready"]
+    assert house.looks == ["system", "metrics"]
+
+
 class FrozenStore(RememberingStore):
     async def writable(self) -> bool:
         await asyncio.Event().wait()
@@ -71,7 +111,7 @@ class FrozenStore(RememberingStore):
 
 async def test_a_frozen_redis_is_told_in_time() -> None:
     transport = httpx.ASGITransport(create_app(make_settings(), FrozenStore()))
-    async with httpx.AsyncClient(transport=transport, base_url="http://receiver") as client, asyncio.timeout(4):
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client, asyncio.timeout(4):
         answers = await asyncio.gather(client.get("/health/ready"), client.get("/health/system"))
 
     assert [answer.status_code for answer in answers] == [503, 503]

@@ -12,9 +12,12 @@ import pytest
 
 from runtime.redis import StoreUnavailable
 from tests.payloads import names, raw
-from tests.webhooks.support import VERIFY_TOKEN, RememberingStore, make_settings, sign
+from tests.webhooks.raw import request, sends_until_cut_off, serve, until_closed
+from tests.webhooks.support import LOOK_AGAIN, RECEIVED_MS, VERIFY_TOKEN, RememberingStore, make_settings, sign
 from webhooks.app import create_app
 from webhooks.endpoints import Limits
+from webhooks.heads import HEAD_BYTES, MOST_HEADERS, MOST_PIPELINED
+from webhooks.health import Freshness
 from webhooks.payloads import parse_body
 
 pytestmark = pytest.mark.anyio
@@ -34,6 +37,8 @@ CONTRACT = (
     "/health/system",
     "/metrics",
 )
+OPERATORS = ("/health/system", "/metrics")
+BEFORE_ANY_ADDRESS = ("400", "405", "431")  # of every operation alike: for what is no request for it
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 TYPES: dict[str, Any] = {
     "string": str,
@@ -49,9 +54,16 @@ TYPES: dict[str, Any] = {
 @pytest.fixture
 async def small(store: RememberingStore) -> AsyncIterator[httpx.AsyncClient]:
     """A receiver with bounds that a test can reach."""
-    app = create_app(make_settings(), store, limits=Limits(body_bytes=1000, body_seconds=0.05))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://receiver") as client:
+    async with client_of(store) as client:
         yield client
+
+
+def client_of(store: RememberingStore, *, ops_token: str = "") -> httpx.AsyncClient:
+    limits = Limits(body_bytes=1000, body_seconds=0.05)
+    app = create_app(
+        make_settings(ops_token=ops_token), store, limits=limits, freshness=LOOK_AGAIN, clock_ms=lambda: RECEIVED_MS
+    )
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
 
 def resolve(schema: dict[str, Any]) -> dict[str, Any]:
@@ -61,6 +73,10 @@ def resolve(schema: dict[str, Any]) -> dict[str, Any]:
             found = found[part]
         schema = found
     return schema
+
+
+def described(path: str, method: str, status: str) -> dict[str, Any]:
+    return resolve(PATHS[path][method]["responses"][status])
 
 
 def fits(value: Any, schema: dict[str, Any]) -> bool:
@@ -89,11 +105,11 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
 def check(answer: httpx.Response, path: str) -> str:
     """That an answer is as described; its place in the document."""
     method, status = answer.request.method.lower(), str(answer.status_code)
-    described = PATHS[path][method]["responses"][status]
-    [(content_type, content)] = described["content"].items()
+    response = described(path, method, status)
+    [(content_type, content)] = response["content"].items()
     assert answer.headers["content-type"].partition(";")[0] == content_type
     assert fits(answer.json() if content_type == "application/json" else answer.text, content["schema"])
-    for name, header in described.get("headers", {}).items():
+    for name, header in response.get("headers", {}).items():
         if header.get("required") or name.lower() in answer.headers:
             assert fits(answer.headers[name], header["schema"]), name
     return f"{method} {path} {status}"
@@ -126,28 +142,67 @@ async def test_every_answer_described_is_given_and_as_described(
         *[check(await small.get(path), path) for path in PATHS if path != WEBHOOK],
     ]
 
+    async with client_of(store, ops_token="invented") as stranger:
+        given += [check(await stranger.get(path), path) for path in OPERATORS]
+    stranger = client_of(store)
+    stranger.headers["Via"] = "a proxy"
+    async with stranger:
+        given += [check(await stranger.get(path), path) for path in OPERATORS]
+
     assert set(given) == {
         f"{method} {path} {status}"
         for path, operations in PATHS.items()
         for method, operation in operations.items()
         for status in operation["responses"]
+        if status not in BEFORE_ANY_ADDRESS
     }
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_is_answered_before_any_address_is_as_described(path: str) -> None:
+    target = path.encode()
+    asked = {
+        "400": request(*[b"a:b"] * 300, method=b"GET", target=target),
+        "405": request(b"Content-Length: 0", method=b"DELETE", target=target),
+        "431": request(method=b"GET", target=target)[:-2],
+    }
+    heard: dict[str, bytes] = {}
+    for receiver in serve(keep_alive_seconds=0):
+        for status, said in asked.items():
+            with receiver.connect() as connection:
+                connection.sendall(said)
+                if status == "431":
+                    sends_until_cut_off(connection, b"X-Long: %s\r\n" % (b"a" * 8000), times=3)
+                heard[status] = until_closed(connection)
+
+    assert heard.keys() == set(BEFORE_ANY_ADDRESS)
+    for status, answer in heard.items():
+        head, _, body = answer.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+        for method in PATHS[path]:
+            response = described(path, method, status)
+            assert first.split()[1] == status
+            for name, header in response["headers"].items():
+                assert fits(headers[name.lower()], header["schema"])
+            schemas = [content["schema"] for content in response.get("content", {}).values()]
+            assert all(fits(body.decode(), schema) for schema in schemas) if schemas else body == b""
 
 
 @pytest.mark.parametrize("path", CONTRACT)
 @pytest.mark.parametrize("method", METHODS)
 async def test_what_is_described_is_served_and_nothing_else(client: httpx.AsyncClient, path: str, method: str) -> None:
-    described = {each.upper() for each in PATHS.get(path, {})}
-    if "GET" in described:
-        described.add("HEAD")
+    methods = {each.upper() for each in PATHS.get(path, {})}
+    if "GET" in methods:
+        methods.add("HEAD")
 
     answer = await client.request(method, path)
 
-    if not described:
+    if not methods:
         assert answer.status_code == 404
-    elif method not in described:
+    elif method not in methods:
         assert answer.status_code == 405
-        assert set(answer.headers["allow"].split(", ")) == described
+        assert set(answer.headers["allow"].split(", ")) == methods
     else:
         assert answer.status_code not in (404, 405)
 
@@ -163,6 +218,12 @@ def test_the_limits_named_are_the_limits() -> None:
     assert "8 MiB" in post["description"]
     assert Limits().body_seconds == 10
     assert "ten seconds" in post["responses"]["408"]["description"]
+    assert HEAD_BYTES == 16 * 1024
+    assert "16 KiB" in described(WEBHOOK, "post", "431")["description"]
+    assert "256 headers or 16 KiB" in described(WEBHOOK, "post", "400")["description"]
+    assert (MOST_HEADERS, MOST_PIPELINED) == (256, 8)
+    seconds = Freshness()
+    assert (seconds.ready_seconds, seconds.house_seconds, seconds.unwell_seconds) == (1, 5, 0.5)
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name[0] in "IM"])
@@ -179,7 +240,10 @@ def test_the_document_is_whole() -> None:
     assert DOCUMENT["openapi"].startswith("3.1.")
     assert references
     assert all(resolve({"$ref": reference}) for reference in references)
-    assert {reference.rpartition("/")[2] for reference in references} == DOCUMENT["components"]["schemas"].keys()
+    known = {
+        f"#/components/{kind}/{name}" for kind in ("schemas", "responses") for name in DOCUMENT["components"][kind]
+    }
+    assert set(references) == known
     assert len(operations) == len(set(operations))
 
 

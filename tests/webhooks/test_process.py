@@ -1,5 +1,6 @@
 """The receiver as a process of its own, over real sockets, with a Redis that is not there."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -35,9 +36,13 @@ def environment(**changed: str) -> dict[str, str]:
     }
 
 
-def start(**changed: str) -> subprocess.Popen[str]:
+def start(*, most_files: int | None = None, **changed: str) -> subprocess.Popen[str]:
+    """`most_files` as a shell would set it: with `ulimit`, and half as many to begin with."""
+    command = f"exec {sys.executable} -m webhooks"
+    if most_files is not None:
+        command = f"ulimit -Sn {most_files // 2}; ulimit -Hn {most_files}; {command}"
     return subprocess.Popen(
-        [sys.executable, "-m", "webhooks"],
+        ["/bin/sh", "-c", command],
         cwd=ROOT,
         env=environment(**changed),
         stdout=subprocess.PIPE,
@@ -87,6 +92,16 @@ def test_without_redis_it_verifies_refuses_and_stops_in_order(
     assert process.wait(timeout=20) == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
+def test_it_listens_on_this_machine_alone_unless_it_is_told(
+    receiver: tuple[subprocess.Popen[str], httpx.Client],
+) -> None:
+    _, client = receiver
+
+    with socket.socket() as neighbour:
+        neighbour.bind(("127.0.0.2", client.base_url.port or 0))  # taken, had it been told 0.0.0.0
+
+
 def test_broken_requests_by_the_hundred_are_one_line_in_the_log(
     receiver: tuple[subprocess.Popen[str], httpx.Client],
 ) -> None:
@@ -101,6 +116,36 @@ def test_broken_requests_by_the_hundred_are_one_line_in_the_log(
 
     assert (said + errors).count("Invalid HTTP request") == 1
     assert (said + errors).count("webhook_verification_refused") == 1
+
+
+def test_more_silent_connections_than_files_keep_nobody_out() -> None:
+    port = free_port()
+    process = start(PORT=str(port), most_files=400)
+    try:
+        with contextlib.ExitStack() as stack:
+            deadline = time.monotonic() + 30
+            while True:
+                try:
+                    stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
+                    break
+                except ConnectionRefusedError:
+                    assert process.poll() is None
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
+            for _ in range(500):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as client:
+                body = httpx.Request("POST", "http://x", json=instagram(message(text="hi"))).content
+                live = client.get("/health/live")
+                answer = client.post("/webhooks/meta", content=body, headers=sign(body))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        said, errors = process.communicate(timeout=20)
+
+    assert live.status_code == 200
+    assert answer.status_code == 503  # for want of Redis, not of files
+    assert (said + errors).count("connections_dropped") == 1
+    assert "Too many open files" not in said + errors
 
 
 def test_a_wrong_environment_is_exit_code_2_and_says_why() -> None:

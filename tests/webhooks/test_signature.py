@@ -111,3 +111,24 @@ def test_every_decoded_text_matches_its_escaped_signature(text: str) -> None:
     decoded = json.dumps({"text": text}, ensure_ascii=False).encode()
 
     assert signs(decoded, header(escaped), [SECRET])
+
+
+@pytest.mark.parametrize("letters", ["я", "é", "🚀", "яa", "éa🚀b", "\u2028\uffff\u0080\U0010ffff"])
+def test_a_decoded_body_of_many_pieces_matches(letters: str) -> None:
+    """Whatever letter a piece begins or ends with."""
+    for before in range(8):
+        text = "x" * before + letters * (40_000 // len(letters.encode()))
+        escaped = json.dumps({"text": text}).encode()
+        decoded = json.dumps({"text": text}, ensure_ascii=False).encode()
+
+        assert signs(decoded, header(escaped), [b"another", SECRET])
+        assert not signs(decoded + b" ", header(escaped), [b"another", SECRET])
+
+
+@pytest.mark.parametrize("end", [b"\xd0", b"\xf0\x9f\x9a", b"\xed\xa0\xbd", b"\xc0\x80"])
+def test_half_a_letter_is_no_decoded_body(end: bytes) -> None:
+    assert not signs("я".encode() + end, header(b"another"), [SECRET])
+
+
+def test_no_secret_matches_no_decoded_body() -> None:
+    assert not signs("я".encode(), header(b"\\u044f", b""), [b""])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.attachments import UNSUPPORTED
 from bot.messages import (
     Channel,
     Contact,
@@ -185,6 +186,14 @@ def test_our_own_words_without_the_echo_flag_are_still_an_echo() -> None:
     found = event(instagram({**ours, "message": {"mid": "e1", "text": "hello"}}))
 
     assert found == Echo(ON_INSTAGRAM, "e1", 1790000000500, "hello")
+
+
+def test_an_echo_that_meta_does_not_show_us_is_not_empty() -> None:
+    ours = {"sender": {"id": INSTAGRAM}, "recipient": {"id": IGSID}, "timestamp": 1790000000500}
+
+    found = event(instagram({**ours, "message": {"mid": "e1", "is_echo": True, "is_unsupported": True}}))
+
+    assert found == Echo(ON_INSTAGRAM, "e1", 1790000000500, notes=(UNSUPPORTED,))
 
 
 def test_an_echo_is_known_by_its_flag_even_under_an_unlisted_sender() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from pydantic import SecretStr
@@ -24,9 +25,10 @@ from runtime.system_incidents import SystemIncidents
 from sandbox.server import SandboxServer
 from sandbox.telegram import TelegramSandbox
 from webhooks.check_in import CheckIn
+from webhooks.deafness import MOST_IN_A_ROW, Deafness, Hearing
 from webhooks.direct_alerts import DirectAlerts
 from webhooks.store_watch import StoreWatch
-from webhooks.watchdog import Judgement, ReceiverWatch, Watchdog, judge_dispatcher, judge_workers
+from webhooks.watchdog import Judgement, ReceiverWatch, Watchdog, judge_dispatcher, judge_receiver, judge_workers
 
 pytestmark = pytest.mark.anyio
 TOKEN = "7000000001:invented-token"
@@ -242,6 +244,59 @@ async def test_the_receiver_tells_that_the_dispatcher_is_gone(watched: Watched) 
     # At once: a worker lives, but there is nobody to hand it the alert.
     assert await watched.raised() == ["system:no_dispatcher"]
     assert watched.said == ["No dispatcher is running: new messages are kept, but nobody answers them."]
+
+
+def miss(deafness: Deafness, times: int = MOST_IN_A_ROW) -> None:
+    for _ in range(times):
+        deafness.missed()
+
+
+async def test_a_receiver_that_hears_nothing_tells_until_the_first_that_it_takes(watched: Watched) -> None:
+    hearing = Hearing(Deafness(watched.clock), Deafness(watched.clock))
+    watchdog = watched.watchdog(partial(judge_receiver, hearing))
+    await watched.beat("worker", "dispatcher")
+    miss(hearing.signed)
+    for watched.clock.now in (0, 59, 60, 65):
+        await watchdog.look()
+    raised, report = await watched.raised(), await watched.health.report()
+    metrics = await watched.health.metrics()
+    hearing.signed.heard()
+    for watched.clock.now in (66, 100):
+        await watchdog.look()
+
+    assert raised == ["system:deaf"]
+    assert report["ok"] is False
+    assert metrics["nightshift_open_incidents"] == {(("rule", "deaf"),): 1.0}
+    assert "system:deaf:recovered" in await watched.raised()
+    assert (await watched.health.report())["ok"] is True
+
+
+async def test_the_managers_read_what_to_check(watched: Watched) -> None:
+    hearing = Hearing(Deafness(watched.clock), Deafness(watched.clock))
+    watchdog = watched.watchdog(partial(judge_receiver, hearing))
+    miss(hearing.signed)
+    miss(hearing.understood, 25)
+    for watched.clock.now in (0, 61):
+        await watchdog.look()
+
+    said = "".join(watched.said)
+    assert "META_APP_SECRETS" in said
+    assert "(20 refused in a row)" in said
+    assert "Include values" in said
+    assert "(25 in a row)" in said
+
+
+async def test_a_receiver_that_hears_does_not_end_the_alarm_of_one_that_does_not(watched: Watched) -> None:
+    deaf, hears = (Hearing(Deafness(watched.clock), Deafness(watched.clock)) for _ in range(2))
+    watchdogs = [watched.watchdog(partial(judge_receiver, hearing)) for hearing in (deaf, hears)]
+    miss(deaf.signed)
+    hears.signed.heard()
+    for watched.clock.now in range(0, 200, 5):
+        for watchdog in watchdogs:
+            await watchdog.look()
+
+    assert "system:deaf" in await watched.raised()
+    assert "system:deaf:recovered" not in await watched.raised()
 
 
 async def test_an_overdue_message_knows_no_grace(watched: Watched) -> None:

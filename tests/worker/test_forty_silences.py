@@ -118,7 +118,7 @@ SILENCES: dict[str, Row | Fit] = {
     "400_reasoning_mandatory": Row("bad_request", ("main", "fallback", "fallback")),  # that one can stop asking for it
     "422": Row("bad_request", FALLBACK),
     "401": Row("account", FALLBACK),
-    "402": Row("account", REPEATED),  # with half of max_tokens
+    "402": Row("account", ("main", "main", "fallback", "fallback")),  # each again with half of max_tokens
     "403_key": Row("account", FALLBACK),
     "403_moderation": Row("moderation", FALLBACK),
     "404_model": Row("not_found", ("main", "fallback", "fallback")),

@@ -156,9 +156,26 @@ def test_blank_rows_and_empty_edges_of_a_spreadsheet_are_passed_over(tmp_path: P
 
 
 def test_a_cell_may_hold_line_breaks_and_lines_are_still_counted(tmp_path: Path) -> None:
-    folder = write(tmp_path, catalog='name,details\nMug,"two\nlines"\nBowl\n')
+    folder = write(tmp_path, catalog='name,details\nMug,"two\nlines"\nBowl,5,blue\n')
 
-    assert "catalog.csv: line 4 has 1 cells, the header has 2" in faults_of(folder)
+    assert "catalog.csv: line 4 has 3 cells, the header has 2" in faults_of(folder)
+
+
+@pytest.mark.parametrize("row", ["Ваза;1200;синяя;", "Ваза;1200;синяя"])
+def test_excel_leaves_out_the_delimiter_before_an_empty_last_cell(tmp_path: Path, row: str) -> None:
+    folder = write(tmp_path, catalog=f"название;цена;цвет;заметка\r\n{row}\r\nМиска;300;;хрупкая\r\n")
+
+    assert [str(entry) for entry in load_knowledge(folder).entries[:2]] == [
+        "Ваза\nцена: 1200; цвет: синяя",
+        "Миска\nцена: 300; заметка: хрупкая",
+    ]
+
+
+def test_excel_may_leave_out_several_and_say_which_delimiter_it_used(tmp_path: Path) -> None:
+    folder = write(tmp_path, catalog="sep=;\r\nname;price, RUB;colour, as seen\r\nMug;5\r\n")
+
+    (mug, _) = load_knowledge(folder).entries
+    assert (str(mug), mug.source) == ("Mug\nprice, RUB: 5", "catalog.csv:3")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +188,11 @@ def test_a_cell_may_hold_line_breaks_and_lines_are_still_counted(tmp_path: Path)
         ("name,,price\n", "column 2 has no name"),
         (",,\nMug,5,1\n", "line 1 must name the columns"),
         ('name,price\nMug,"5\n', "catalog.csv: line 2"),
-        ("name\nMug\nВаза\n".encode("cp1251"), "line 3 is not UTF-8"),
+        ("name;price\nMug,5\n", "line 2 is divided by commas, the header by semicolons"),
+        ("name,price,colour\nMug,5,dark\nblue\n", "line 3 has 1 cell, the header has 3"),
+        ("sep=;\nname;;price\n", "line 2: column 2 has no name"),
+        ("name\nMug\nВаза\n".encode("cp1251"), "line 3 is not UTF-8 (it looks like Windows-1251)"),
+        ("name\tprice\nMug\t5\n".encode("utf-16"), "catalog.csv is UTF-16"),
     ],
 )
 def test_a_broken_catalogue_is_named_with_its_line(tmp_path: Path, catalog: str | bytes, expected: str) -> None:

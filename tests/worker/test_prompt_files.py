@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.tag_values import STAGES, TASKS, VERDICTS, parse_value
-from worker.prompt_files import (
+from runtime.prompt_files import (
     CHANGING_VARIABLES,
     LINE_NAMES,
     STEADY_VARIABLES,
@@ -288,7 +288,13 @@ def test_a_file_in_another_encoding_is_named(root: Path) -> None:
     path = root / "ru" / "persona.md"
     path.write_bytes("Привет".encode("cp1251"))
 
-    assert f"{path} is not UTF-8" in faults_of(root)
+    assert f"{path}: line 1 is not UTF-8 (it looks like Windows-1251)" in faults_of(root)
+
+
+def test_a_file_in_utf_16_is_named_as_such(root: Path) -> None:
+    (root / "ru" / "lines.toml").write_text('stub = "Привет"', encoding="utf-16")
+
+    assert f"{root / 'ru' / 'lines.toml'} is UTF-16, not UTF-8; save it as UTF-8" in faults_of(root)
 
 
 @pytest.mark.parametrize(

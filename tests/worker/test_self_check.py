@@ -1,5 +1,6 @@
 """A worker that consumes nothing says so by its silence, and ends; one that is merely idle or busy does neither."""
 
+import asyncio
 import subprocess
 import sys
 import time
@@ -223,3 +224,66 @@ def test_the_last_resort_needs_nobody() -> None:
     assert done.returncode == EXIT_CODE
     assert done.stdout.startswith("given back")
     assert time.monotonic() - started < 30
+
+
+@dataclass
+class Ticking:
+    """A clock that goes on by so much each time it is asked."""
+
+    step: float
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+async def test_a_worker_lives_once_its_consumer_has_listened_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.self_check.LOOK_OFTEN_SECONDS", 0)
+    clock = Ticking(0.5)
+    watch = ConsumerWatch(clock)
+    watch.adopt(consumer())
+    begun = clock.now
+
+    await asyncio.wait_for(watch.begins_to_listen(for_seconds=10), 20)
+
+    assert clock.now - begun >= 10
+    assert watch.listens
+
+
+@pytest.mark.parametrize("has_consumer", [True, False])
+async def test_a_worker_whose_consumer_does_not_listen_does_not_live(
+    has_consumer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.self_check.LOOK_OFTEN_SECONDS", 0)
+    watch = ConsumerWatch(Ticking(0.5))
+    if has_consumer:
+        watch.adopt(consumer(in_poll=None))
+
+    listening = asyncio.create_task(watch.begins_to_listen(for_seconds=0.25))
+    for _ in range(200):
+        await asyncio.sleep(0)
+    waits = not listening.done()
+    listening.cancel()
+
+    assert waits
+
+
+async def test_a_break_in_listening_begins_the_while_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.self_check.LOOK_OFTEN_SECONDS", 0)
+    clock = Clock()
+    watch = ConsumerWatch(clock)
+    celery = consumer()
+    watch.adopt(celery)
+
+    listening = asyncio.create_task(watch.begins_to_listen(for_seconds=10))
+    for seconds, in_poll in ((0.5, "a connection"), (6, None), (0.5, "a connection"), (6, "a connection")):
+        for _ in range(round(seconds / 0.5)):
+            clock.now += 0.5
+            celery.task_consumer.channel._in_poll = in_poll
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+    waits = not listening.done()
+    listening.cancel()
+
+    assert waits

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from pydantic import SecretStr
 
-from bot.conversation import Conversation, Part, PartState
+from bot.conversation import Conversation, OpenMessage, Part, PartState, Plan
 from bot.messages import Channel, Contact
 from clients.graph_api import GraphAPI
 from clients.http import make_http_client
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.anyio
 ACCOUNT = Account(
     channel=Channel.INSTAGRAM, id="17841400000000042", page_id="104400000000001", token=SecretStr("invented")
 )
+WORDS = "Вот каталог.\nКаталог: https://shop.example/a"
 CONTACT = Contact(ACCOUNT.channel, ACCOUNT.id, "9001000000000123")
 
 
@@ -39,13 +40,19 @@ async def graph(server: tuple[MetaSandbox, SandboxServer]) -> AsyncIterator[Grap
 
 
 async def settle(
-    graph: GraphAPI, *, known: str = "", words: str = "Вот каталог.", code: str = "", sent_seconds_ago: float = 1
+    graph: GraphAPI,
+    *,
+    known: str = "",
+    words: str = "Вот каталог.",
+    code: str = "",
+    sent_seconds_ago: float = 1,
+    asked_seconds_ago: float = 0,
 ) -> object:
     """Of a part that is a text, or with `words` a template."""
     now_ms = int(time.time() * 1000)
     part = Part(
         0,
-        "Вот каталог.\nКаталог: https://shop.example/a",
+        WORDS,
         PartState.UNKNOWN,
         sending_at_ms=now_ms - round(sent_seconds_ago * 1000),
         code=code,
@@ -58,7 +65,13 @@ async def settle(
     async def is_known(mid: str) -> bool:
         return mid == known
 
-    conversation = Conversation(CONTACT.conversation_id, CONTACT, "1", (), (), None, now_ms)
+    asked: tuple[OpenMessage, ...] = ()
+    plan = None
+    if asked_seconds_ago:
+        asked = (OpenMessage("key", "mid", now_ms - round(asked_seconds_ago * 1000), now_ms),)
+        plan = Plan("plan", ("key",), (part,))
+    server_ms = max(now_ms, part.sending_at_ms)
+    conversation = Conversation(CONTACT.conversation_id, CONTACT, "1", asked, (), plan, server_ms)
     return await look_up(graph, conversation, part, stand_in_line=at_once, is_known=is_known)
 
 
@@ -89,3 +102,20 @@ async def test_a_text_is_not_proved_by_a_picture(graph: GraphAPI) -> None:
     await picture(graph)
 
     assert isinstance(await settle(graph, words=""), LookAgain)
+
+
+async def test_words_that_arrived_are_found_though_our_clock_is_an_hour_ahead(graph: GraphAPI) -> None:
+    """By our clock they are older than the call that sent them; by Meta's they are younger than the question."""
+    mid = await graph.send_text(CONTACT.customer_id, WORDS)
+
+    assert await settle(graph, words="", sent_seconds_ago=-3600, asked_seconds_ago=5) == Found(mid)
+
+
+async def test_the_same_words_of_another_turn_prove_nothing(graph: GraphAPI) -> None:
+    mid = await graph.send_text(CONTACT.customer_id, WORDS)
+
+    known = await settle(graph, words="", known=mid, sent_seconds_ago=-3600, asked_seconds_ago=5)
+    older = await settle(graph, words="", sent_seconds_ago=-3600, asked_seconds_ago=-60)
+
+    assert isinstance(known, LookAgain)
+    assert isinstance(older, LookAgain)

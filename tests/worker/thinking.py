@@ -14,6 +14,8 @@ from bot.ladder import Rung, default_ladder
 from bot.messages import Channel, Contact
 from clients.llm import LLMClient
 from runtime import clock
+from runtime.config import CustomerLimits
+from runtime.prompt_files import PromptSet, load_prompts
 from runtime.settings import Model
 from runtime.spending import Spending
 from sandbox.chat_answers import Answer, ChatRequest
@@ -22,7 +24,6 @@ from sandbox.model_faults import TAGS, Fault
 from sandbox.server import SandboxServer
 from worker.agent import Agent, Budget, Thought
 from worker.knowledge import load_knowledge
-from worker.prompt_files import PromptSet, load_prompts
 from worker.purse import Prices
 from worker.tools import ToolBox, search_tool
 
@@ -63,6 +64,9 @@ class Bench:
         self.url = server.url
         self.model = model
 
+    def client(self, on_learned: Callable[[str, str], None] = lambda _model, _what: None) -> LLMClient:
+        return LLMClient(self.http, base_url=self.url, api_key="sk-invented-key", on_learned=on_learned)
+
     async def think(
         self,
         conversation: Conversation | None = None,
@@ -72,12 +76,14 @@ class Bench:
         spending: Spending | None = None,
         prices: Prices | None = None,
         on_found: Callable[[str], None] = lambda _: None,
+        llm: LLMClient | None = None,
+        limits: CustomerLimits | None = None,
         **settings: Any,
     ) -> Thought:
-        """One turn's thinking with `[model]` as given."""
+        """One turn's thinking with `[model]` as given; `llm` has learned what it has in earlier turns."""
         model = Model(**settings)
         agent = Agent(
-            LLMClient(self.http, base_url=self.url, api_key="sk-invented-key"),
+            llm or self.client(),
             model=model,
             ladder=ladder
             or default_ladder(
@@ -88,6 +94,7 @@ class Bench:
             clock=clock.monotonic,
             spending=spending,
             prices=prices,
+            limits=limits,
         )
         system = prompts().system(
             stage="NEW", now_local="Monday morning", business_name="Demo Studio", timezone="Europe/Moscow"

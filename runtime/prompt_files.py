@@ -1,6 +1,7 @@
 """Reads the texts under `prompts/`, checks them as a whole at start, and renders them for a turn."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bot.tag_values import STAGES
+from runtime.text_files import TextUnreadable, read_text
 
 # The order of the system prompt. The tag line comes last, and so do the values that change from turn to turn:
 # everything before them is the same for every customer, and a provider's prefix cache pays for it once.
@@ -128,7 +130,9 @@ def load_prompts(root: Path, locale: str) -> PromptSet:
     folder = root / locale
     if not folder.is_dir():
         there = ", ".join(sorted(path.name for path in root.iterdir() if path.is_dir())) if root.is_dir() else ""
-        raise PromptsInvalid([f"{folder} does not exist; locales that do: {there or 'none'}"])
+        raise PromptsInvalid(
+            [f"{folder} does not exist, and nightshift.toml asks for it; locales that do: {there or 'none'}"]
+        )
     faults: list[str] = []
     sources: dict[Path, str] = {}
     quotable: list[str] = []
@@ -175,13 +179,11 @@ def _read(path: Path, faults: list[str]) -> str | None:
     """The text of a file that says something, or None with the fault noted."""
     why = f": {_PURPOSES[path.name]}" if path.name in _PURPOSES else ""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # Notepad writes a byte order mark
+        text = read_text(path)
     except FileNotFoundError:
         faults.append(f"{path} is missing{why}")
-    except UnicodeDecodeError as exc:
-        faults.append(f"{path} is not UTF-8 (byte {exc.start}); save it as UTF-8")
-    except OSError as exc:
-        faults.append(f"{path} cannot be read: {exc.strerror}")
+    except TextUnreadable as exc:
+        faults.append(str(exc))
     else:
         if _says_something(text):
             return text
@@ -204,7 +206,7 @@ def _compiled(source: str, path: Path, allowed: frozenset[str], faults: list[str
         faults.append(f"{path}: line {exc.lineno}: {exc.message}")
         return None
     unused = REQUIRED_VARIABLES.get(path.name, frozenset()) - used
-    wrong = [f"{{{{ {name} }}}} {_why_not(name, allowed)}" for name in sorted(used - allowed)]
+    wrong = [f"{_line_of(name, source)}{{{{ {name} }}}} {_why_not(name, allowed)}" for name in sorted(used - allowed)]
     wrong += [f"{{{{ {name} }}}} is not used, but the model has to know it" for name in sorted(unused)]
     if wrong:
         faults += [f"{path}: {fault}" for fault in wrong]
@@ -219,6 +221,11 @@ def _compiled(source: str, path: Path, allowed: frozenset[str], faults: list[str
             faults.append(f"{path} is empty once its comments and conditions are resolved")
             return None
     return template
+
+
+def _line_of(variable: str, source: str) -> str:
+    found = re.search(rf"{{[{{%][^}}]*\b{re.escape(variable)}\b", source)
+    return f"line {source.count(chr(10), 0, found.end()) + 1}: " if found else ""
 
 
 def _why_not(variable: str, allowed: frozenset[str]) -> str:

@@ -1,0 +1,53 @@
+"""A primary and its replica, with a link between them that can stop carrying bytes."""
+
+import time
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+import redis
+
+from runtime.embedded import EmbeddedValkey
+from sandbox.stalling_proxy import StallingProxy
+
+
+class Replicated:
+    """Started by entering it."""
+
+    def __init__(self) -> None:
+        self.primary, self.replica = EmbeddedValkey(), EmbeddedValkey()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(self.primary)
+            stack.enter_context(self.replica)
+            self.link = stack.enter_context(StallingProxy(self.primary.port))
+            with redis.Redis(port=self.primary.port) as primary, redis.Redis(port=self.replica.port) as replica:
+                primary.config_set("repl-diskless-sync-delay", 0)
+                replica.replicaof("127.0.0.1", self.link.port)
+                wait_for_replica(primary)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def fail_over(self) -> str:
+        """The primary dies and the replica takes its place, with what had reached it by then; its URL."""
+        self.primary.kill()
+        with redis.Redis(port=self.replica.port) as replica:
+            replica.replicaof("NO", "ONE")
+        return self.replica.url
+
+
+def wait_for_replica(primary: "redis.Redis", seconds: float = 30) -> None:
+    """Until it has caught up: a write is confirmed."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        primary.set("test:replicated", "1")
+        if primary.wait(1, 100) == 1:
+            return
+    raise AssertionError("the replica did not connect")

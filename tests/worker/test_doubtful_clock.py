@@ -1,0 +1,111 @@
+"""The server's clock may be a day ahead: it expires nobody by itself, and Meta's refusal still does."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from bot.messages import Channel, Contact, CustomerMessage, MessageKind
+from runtime.clock import now_ms
+from runtime.embedded import EmbeddedValkey
+from runtime.inbox import Inbox
+from runtime.ledger import Ledger
+from runtime.redis import connect
+from runtime.schedule import Schedule
+from runtime.scripts import Scripts
+from runtime.settings import Account, Config, Debounce, Environment, Settings
+from sandbox.meta import MetaSandbox
+from sandbox.model import ModelStandIn
+from sandbox.server import SandboxServer
+from worker.house import House, build_house, load_texts
+from worker.turn import take_turn
+
+pytestmark = pytest.mark.anyio
+ACCOUNT = Account(
+    channel=Channel.INSTAGRAM, id="17841400000000042", page_id="104400000000001", token="an-invented-token"
+)
+CONTACT = Contact(ACCOUNT.channel, ACCOUNT.id, "9001000000000123")
+DAY_MS = 86_400_000
+
+
+@pytest.fixture(scope="module")
+def valkey() -> Iterator[EmbeddedValkey]:
+    with EmbeddedValkey() as server:
+        yield server
+
+
+@pytest.fixture
+def meta() -> Iterator[tuple[MetaSandbox, SandboxServer]]:
+    meta = MetaSandbox([ACCOUNT])
+    with SandboxServer(meta.app) as server:
+        yield meta, server
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[SandboxServer]:
+    with ModelStandIn().serve() as server:
+        yield server
+
+
+@pytest.fixture
+async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
+    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
+    await client.flushall()
+    yield Scripts(client)
+    await client.aclose()
+
+
+@pytest.fixture
+def settings(valkey: EmbeddedValkey, meta: tuple[MetaSandbox, SandboxServer], model: SandboxServer) -> Settings:
+    return Settings(
+        env=Environment(redis_url=valkey.url, graph_api_url=meta[1].url, llm_api_url=model.url, llm_api_key="key"),
+        config=Config(accounts=(ACCOUNT,), debounce=Debounce(quiet_seconds=0, max_wait_seconds=0)),
+    )
+
+
+@pytest.fixture
+async def house(settings: Settings, scripts: Scripts) -> AsyncIterator[House]:
+    house = await build_house(settings, load_texts(settings))
+    yield house
+    await house.aclose()
+
+
+async def turn_a_day_later(house: House, scripts: Scripts, settings: Settings) -> str:
+    """As under a clock that has jumped ahead by a day since the customer wrote."""
+    message = CustomerMessage(CONTACT, MessageKind.MESSAGE, "mid-1", now_ms() - DAY_MS, "Сколько стоит?")
+    await Inbox(scripts, settings).receive([message])
+    await Schedule(scripts).pop_due(limit=10, quota=10)
+    return await take_turn(house, CONTACT.conversation_id)
+
+
+async def test_a_window_that_only_the_clock_has_closed_is_open(
+    house: House, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
+) -> None:
+    await scripts.command("SET", "ns:clock:ahead", DAY_MS)
+
+    assert await turn_a_day_later(house, scripts, settings) == "answered"
+    assert len(meta[0].sent) == 1
+
+
+async def test_without_a_doubt_the_clock_closes_it(
+    house: House, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
+) -> None:
+    assert await turn_a_day_later(house, scripts, settings) == "expired"
+    assert meta[0].sent == []
+
+
+async def test_a_doubt_of_a_minute_opens_no_window_of_yesterday(
+    house: House, scripts: Scripts, settings: Settings
+) -> None:
+    await scripts.command("SET", "ns:clock:ahead", 60_000)
+
+    assert await turn_a_day_later(house, scripts, settings) == "expired"
+
+
+async def test_meta_has_the_last_word(
+    house: House, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
+) -> None:
+    await scripts.command("SET", "ns:clock:ahead", DAY_MS)
+    meta[0].refuse_next(10, 2534022, 400)
+
+    assert await turn_a_day_later(house, scripts, settings) == "expired"
+    assert (await Ledger(scripts).sums()).balanced

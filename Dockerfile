@@ -8,7 +8,8 @@ RUN .venv/bin/python -m pip install --quiet --require-hashes -r requirements.loc
 
 FROM python:3.12-slim
 WORKDIR /app
-ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+# In a container loopback is the container itself; to whom its port is open is said where it is published.
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOST=0.0.0.0
 # var/ belongs to the user before a volume is laid over it, so that the volume does too.
 RUN useradd --uid 10001 --no-create-home nightshift && mkdir var && chown nightshift var
 COPY --from=packages /app/.venv .venv

@@ -11,7 +11,8 @@ import redis
 from benchmarks.posts import ENVIRONMENT, SECRET
 from benchmarks.processes import answers, cpu_seconds, pin, python, run_json, started, tree
 from benchmarks.report import Report, Scale, median, ratio, spread
-from sandbox.stack import Stack, free_port
+from sandbox.ports import reserved_port
+from sandbox.stack import Stack
 
 CONNECTIONS = 64
 SERVER_CORE, OTHERS_CORE = 0, 1
@@ -75,7 +76,7 @@ def _floors(directory: Path) -> Iterator[dict[str, Server]]:
     with ExitStack() as stack:
         servers: dict[str, Server] = {}
         for name, app in ((STARLETTE, "starlette"), (RAW, "raw")):
-            port, log = free_port(), directory / f"floor-{app}.log"
+            port, log = stack.enter_context(reserved_port()), directory / f"floor-{app}.log"
             process = stack.enter_context(started(python("benchmarks.floor", app, port), log=log))
             answers(f"http://127.0.0.1:{port}/", process, log=log)
             servers[name] = Server(port, process.pid)
@@ -86,7 +87,7 @@ def _flask(scale: Scale, directory: Path, url: str, report: Report, stack: ExitS
     if not scale.peers_python:
         report.notes.append("Flask + gunicorn: skipped, no interpreter with the peers was named (--peers).")
         return None
-    port, log = free_port(), directory / "flask.log"
+    port, log = stack.enter_context(reserved_port()), directory / "flask.log"
     command = [
         *python("gunicorn", "-k", "gthread", "--threads", 16, "-w", 1, interpreter=scale.peers_python),
         *("-b", f"127.0.0.1:{port}", "--backlog", "2048", "benchmarks.peers.flask_receiver:app"),

@@ -12,7 +12,8 @@ from benchmarks.posts import ENVIRONMENT
 from benchmarks.processes import answers, cpu_seconds, python, run_json, started
 from benchmarks.report import Report, Scale, median, ratio, spread
 from benchmarks.turn import other_side
-from sandbox.stack import Stack, free_port
+from sandbox.ports import reserved_port
+from sandbox.stack import Stack
 
 HOUSE = "receiver, dispatcher, Celery worker"
 INSIDE = "the same work in the receiver's process (not durable)"
@@ -71,7 +72,7 @@ def _shortcuts(scale: Scale, directory: Path, house: Stack, stack: ExitStack) ->
     for database, name in enumerate([INSIDE, *consumers], start=1):
         env = house.environment | {"REDIS_URL": house.valkey.url.removesuffix("/0") + f"/{database}"}
         how, consumes = "inside" if name == INSIDE else "push", consumers.get(name)
-        port, log = free_port(), directory / f"{how}-{database}.log"
+        port, log = stack.enter_context(reserved_port()), directory / f"{how}-{database}.log"
         process = stack.enter_context(started(python("benchmarks.shortcuts", how, port), log=log, env=env))
         answers(f"http://127.0.0.1:{port}/", process, log=log)
         pids = {"web": process.pid, "Redis": house.valkey.pid}

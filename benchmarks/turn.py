@@ -7,7 +7,8 @@ from pathlib import Path
 
 from benchmarks.processes import answers, python, run_json, started
 from benchmarks.report import Report, Scale, median, ratio, spread
-from sandbox.stack import ROOT, Stack, free_port
+from sandbox.ports import reserved_port
+from sandbox.stack import ROOT, Stack
 
 OURS = "Nightshift's agent"
 BARE = "bare httpx loop (60 lines, nothing checked)"
@@ -18,8 +19,8 @@ CASES = (("plain", 10), ("tools", 10), ("plain", 100), ("tools", 100))
 @contextmanager
 def other_side(directory: Path, *arguments: object, scheme: str = "http") -> Iterator[str]:
     """The address of a fake model and Graph API in a process of their own."""
-    port, log = free_port(), directory / "other-side.log"
-    with started(python("benchmarks.other_side", port, *arguments), log=log) as process:
+    log = directory / "other-side.log"
+    with reserved_port() as port, started(python("benchmarks.other_side", port, *arguments), log=log) as process:
         url = f"{scheme}://127.0.0.1:{port}"
         answers(f"{url}/arrivals", process, log=log)
         yield url

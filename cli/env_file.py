@@ -15,6 +15,7 @@ MADE_UP: Mapping[str, Callable[[], str]] = {
     "META_VERIFY_TOKEN": lambda: secrets.token_urlsafe(24),
     "TELEGRAM_WEBHOOK_SECRET": lambda: secrets.token_urlsafe(32),
     "FLOWER_BASIC_AUTH": lambda: f"nightshift:{secrets.token_urlsafe(18)}",
+    "VALKEY_PASSWORD": lambda: secrets.token_hex(24),
 }
 """Secrets that need to be known to nobody else beforehand, so that a random one is as good as any."""
 

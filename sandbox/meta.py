@@ -24,6 +24,7 @@ from sandbox.meta_reads import is_of_a_conversation, read_conversations, read_no
 from sandbox.meta_routing import THREAD_CALLS
 from sandbox.meta_store import MetaStore
 from sandbox.meta_webhooks import new_mid
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import serve
 
 CALLS_KEPT = 1000  # of the Send API, as they came
@@ -119,7 +120,7 @@ class MetaSandbox(Control):
         """The usage headers of every answer from now on."""
         self.usage_percent = percent
 
-    def wait_for_sent(self, count: int, timeout_seconds: float = 10.0) -> list[dict[str, Any]]:
+    def wait_for_sent(self, count: int, timeout_seconds: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
         return self.store.wait_for_sent(count, timeout_seconds)
 
     def reset(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.settings import Account
 from sandbox.meta_webhooks import WebhookItem
+from sandbox.patience import PATIENCE_SECONDS
 
 WINDOW_SECONDS = 24 * 3600.0
 READABLE_MESSAGES = 20
@@ -154,7 +155,7 @@ class MetaStore:
             self.actions.append(taken | dict(payload or {}))
             self._changed.notify_all()
 
-    def wait_for_sent(self, count: int, timeout_seconds: float = 10.0) -> list[dict[str, Any]]:
+    def wait_for_sent(self, count: int, timeout_seconds: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
         """Block until `count` messages were sent in all; raise TimeoutError when they are not in time."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.sent) >= count, timeout_seconds):

@@ -12,8 +12,7 @@ from typing import Self
 import uvicorn
 from starlette.applications import Starlette
 
-START_SECONDS = 10.0
-STOP_SECONDS = 10.0
+from sandbox.patience import PATIENCE_SECONDS
 
 
 class SandboxServer:
@@ -36,7 +35,7 @@ class SandboxServer:
 
     def start(self) -> Self:
         self._thread.start()
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > deadline:
                 self.stop()
@@ -47,7 +46,7 @@ class SandboxServer:
     def stop(self) -> None:
         self._server.should_exit = True
         if self._thread.ident is not None:
-            self._thread.join(STOP_SECONDS)
+            self._thread.join(PATIENCE_SECONDS)
         self._socket.close()
         if self._thread.is_alive():
             raise RuntimeError(f"the stand-in on port {self.port} did not stop")

@@ -5,13 +5,12 @@ the contract. The demo, the end-to-end tests and the benchmarks stand on it.
 """
 
 import json
-import random
 import secrets
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,6 +23,8 @@ from runtime.settings import Account
 from sandbox.meta import Echo, MetaSandbox
 from sandbox.meta_callers import Host
 from sandbox.model import ModelStandIn
+from sandbox.patience import PATIENCE_SECONDS
+from sandbox.ports import reserved_port
 from sandbox.server import SandboxServer
 from sandbox.stack_config import CONFIG, section_of, two_accounts
 from sandbox.telegram import TelegramSandbox
@@ -31,7 +32,7 @@ from sandbox.telegram import TelegramSandbox
 ROOT = Path(__file__).resolve().parent.parent
 APP_SECRET = "sandbox-app-secret"  # noqa: S105 - signs what the sandbox itself sends
 APP_ID = "555000111222333"
-START_SECONDS = 60.0
+STOP_SECONDS = 40.0
 
 
 class StackFailed(Exception):
@@ -73,8 +74,9 @@ class Stack:
         )
         self._extra = dict(environment or {})
         self._lines = read_procfile(ROOT / "Procfile")
-        self.web_port = free_port()
-        self.flower_port = free_port()
+        self._ports = ExitStack()
+        self.web_port = self._ports.enter_context(reserved_port())
+        self.flower_port = self._ports.enter_context(reserved_port())
         self.valkey = EmbeddedValkey(directory / "valkey")
         self.model = ModelStandIn()
         self._model_server = self.model.serve()
@@ -153,7 +155,7 @@ class Stack:
         self.running[alias] = process
         return process
 
-    def kill(self, alias: str, *, how: signal.Signals = signal.SIGKILL, wait_seconds: float = 30) -> int:
+    def kill(self, alias: str, *, how: signal.Signals = signal.SIGKILL, wait_seconds: float = PATIENCE_SECONDS) -> int:
         """End a process by signal; its exit code."""
         process = self.running.pop(alias)
         process.send_signal(how)
@@ -167,9 +169,9 @@ class Stack:
     def wait_until_ready(self) -> None:
         """Until the receiver can store and, if they are wanted, dispatcher and worker have been heard of."""
         path = "/health/system" if {"dispatcher", "worker"} <= self.running.keys() else "/health/ready"
-        self.wait_for(lambda: "web" not in self.running or self._answers(path), f"{path} to be fine", START_SECONDS)
+        self.wait_for(lambda: "web" not in self.running or self._answers(path), f"{path} to be fine")
 
-    def wait_for(self, condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
+    def wait_for(self, condition: Callable[[], Any], what: str, seconds: float = PATIENCE_SECONDS) -> Any:
         """Poll until `condition` gives something true, which is returned; a process that dies ends the wait."""
         deadline = time.monotonic() + seconds
         while True:
@@ -197,7 +199,7 @@ class Stack:
             cwd=ROOT,
             capture_output=True,
             check=False,
-            timeout=30,
+            timeout=PATIENCE_SECONDS,
         )
         if not done.stdout:
             raise StackFailed(f"nightshift ledger failed:\n{done.stderr.decode(errors='replace')}")
@@ -208,7 +210,7 @@ class Stack:
         for process in self.running.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + STOP_SECONDS
         for process in self.running.values():
             try:
                 process.wait(max(deadline - time.monotonic(), 0.1))
@@ -219,10 +221,11 @@ class Stack:
         for server in (self._model_server, self._meta_server, self._telegram_server):
             server.stop()
         self.valkey.stop()
+        self._ports.close()
 
     def _answers(self, path: str) -> bool:
         try:
-            return httpx.get(f"{self.url}{path}", timeout=2, trust_env=False).status_code == httpx.codes.OK
+            return httpx.get(f"{self.url}{path}", timeout=10, trust_env=False).status_code == httpx.codes.OK
         except httpx.HTTPError:
             return False
 
@@ -232,21 +235,9 @@ def read_procfile(path: Path) -> dict[str, str]:
     return {name.strip(): command.strip() for name, _, command in lines}
 
 
-def free_port() -> int:
-    """A port for a process that starts later: below those that the kernel gives to outgoing connections, or one of
-    them would have taken it by then."""
-    while True:
-        port = random.randrange(15_000, 32_000)
-        try:
-            socket.create_server(("127.0.0.1", port)).close()
-        except OSError:
-            continue
-        return port
-
-
 def new_customer() -> str:
     """An invented scoped id."""
     return f"900{secrets.randbelow(10**13):013d}"
 
 
-__all__ = ["ROOT", "Stack", "StackFailed", "free_port", "new_customer"]
+__all__ = ["ROOT", "Stack", "StackFailed", "new_customer"]

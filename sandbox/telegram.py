@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from clients.http import make_http_client
 from runtime.settings import Environment
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import serve
 from sandbox.silence import CutConnection, hang
 from sandbox.telegram_html import UnreadableMarkup, parse_html
@@ -111,7 +112,7 @@ class TelegramSandbox:
         """The group became a supergroup: the old id only tells the new one, and old messages are gone."""
         self._moved[old] = new
 
-    def wait_for_messages(self, count: int, timeout_seconds: float = 10.0) -> list[dict[str, Any]]:
+    def wait_for_messages(self, count: int, timeout_seconds: float = PATIENCE_SECONDS) -> list[dict[str, Any]]:
         """Block until the chats show `count` messages; raise TimeoutError when they do not in time."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.messages) >= count, timeout_seconds):

@@ -1,6 +1,5 @@
 """A primary and its replica, with a link between them that can stop carrying bytes."""
 
-import time
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
@@ -8,7 +7,9 @@ from typing import Self
 import redis
 
 from runtime.embedded import EmbeddedValkey
+from runtime.url_checks import password_of
 from sandbox.stalling_proxy import StallingProxy
+from tests.waiting import wait_until
 
 
 class Replicated:
@@ -23,8 +24,9 @@ class Replicated:
             stack.enter_context(self.primary)
             stack.enter_context(self.replica)
             self.link = stack.enter_context(StallingProxy(self.primary.port))
-            with redis.Redis(port=self.primary.port) as primary, redis.Redis(port=self.replica.port) as replica:
+            with client_of(self.primary) as primary, client_of(self.replica) as replica:
                 primary.config_set("repl-diskless-sync-delay", 0)
+                replica.config_set("masterauth", password_of(self.primary.url))
                 replica.replicaof("127.0.0.1", self.link.port)
                 wait_for_replica(primary)
             self._stack = stack.pop_all()
@@ -38,16 +40,20 @@ class Replicated:
     def fail_over(self) -> str:
         """The primary dies and the replica takes its place, with what had reached it by then; its URL."""
         self.primary.kill()
-        with redis.Redis(port=self.replica.port) as replica:
+        with client_of(self.replica) as replica:
             replica.replicaof("NO", "ONE")
         return self.replica.url
 
 
-def wait_for_replica(primary: "redis.Redis", seconds: float = 30) -> None:
+def client_of(server: EmbeddedValkey) -> "redis.Redis":
+    return redis.Redis.from_url(server.url)
+
+
+def wait_for_replica(primary: "redis.Redis") -> None:
     """Until it has caught up: a write is confirmed."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+
+    def has_caught_up() -> bool:
         primary.set("test:replicated", "1")
-        if primary.wait(1, 100) == 1:
-            return
-    raise AssertionError("the replica did not connect")
+        return bool(primary.wait(1, 100) == 1)
+
+    wait_until(has_caught_up, "the replica to connect")

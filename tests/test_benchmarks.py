@@ -13,11 +13,11 @@ import pytest
 
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.report import Goal, Report, ratio
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.stack import ROOT
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(120),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the figures are read from /proc"),
 ]
 FIGURES = {
@@ -46,7 +46,7 @@ def run_side_by_side(folder: Path, *shares: Sequence[str]) -> dict[str, dict[str
         for found, names in zip(files, shares, strict=True)
     ]
     # All are waited for before any is judged: none may live on.
-    said = [process.communicate(timeout=100)[1].decode() for process in running]
+    said = [process.communicate(timeout=4 * PATIENCE_SECONDS)[1].decode() for process in running]
     assert [process.returncode for process in running] == [0] * len(running), "\n".join(text[-3000:] for text in said)
     reports = [json.loads(found.read_text(encoding="utf-8"))["benchmarks"] for found in files]
     return {report["name"]: report for share in reports for report in share}

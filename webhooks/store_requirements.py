@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from runtime.clock import monotonic, now_ms
+from runtime.clock import monotonic
 from runtime.findings import Finding, Level
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
@@ -31,8 +31,8 @@ class StoreRequirements:
         check: Callable[[], Awaitable[list[Finding]]],
         incidents: SystemIncidents,
         *,
+        clock_ms: Callable[[], int],
         clock: Callable[[], float] = monotonic,
-        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._check = check
         self._incidents = incidents

@@ -170,7 +170,8 @@ async def watch_receiver(settings: Settings, hearing: Hearing) -> None:
         scripts, alerts = _open(stack, settings, "receiver-watchdog")
         watchdog = _watchdog(partial(judge_receiver, hearing), scripts, settings, alerts)
         store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
-        requirements = StoreRequirements(lambda: check_store(settings), SystemIncidents(scripts, AlertOutbox(scripts)))
+        incidents = SystemIncidents(scripts, AlertOutbox(scripts))
+        requirements = StoreRequirements(lambda: check_store(settings), incidents, clock_ms=scripts.clock.now_ms)
         await _for_ever(ReceiverWatch(store, watchdog, requirements).look, count_in(scripts))
 
 

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,8 @@ import pytest
 
 from sandbox.chat_answers import Answer
 from sandbox.model import ModelStandIn
+from sandbox.patience import PATIENCE_SECONDS
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("bot", "cli", "clients", "knowledge", "prompts", "runtime", "sandbox", "webhooks", "worker")
@@ -27,7 +28,6 @@ LEDGER = r"\D+".join(
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(180),
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
 ]
 
@@ -69,14 +69,14 @@ class Demo:
         assert start, f"no scene {number} in:\n{self.output}"
         return re.split(r"(?m)^\d\. |^The ledger ", self.output[start.end() :])[0]
 
-    def wait_for(self, text: str, seconds: float = 60) -> None:
-        deadline = time.monotonic() + seconds
-        while text not in self.output:
-            assert self.process.poll() is None, self.output
-            assert time.monotonic() < deadline, f"{text!r} did not come; so far:\n{self.output}"
-            time.sleep(0.02)
+    def wait_for(self, text: str) -> None:
+        def has_come() -> bool:
+            assert text in self.output or self.process.poll() is None, self.output
+            return text in self.output
 
-    def end(self, seconds: float = 150) -> int:
+        wait_until(has_come, lambda: f"{text!r}; so far:\n{self.output}")
+
+    def end(self, seconds: float = 4 * PATIENCE_SECONDS) -> int:
         return self.process.wait(seconds)
 
     def left_behind(self) -> list[str]:

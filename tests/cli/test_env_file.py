@@ -17,6 +17,7 @@ ONE_URL=https://one.example
 OTHER_URL=https://other.example
 # User and password.
 FLOWER_BASIC_AUTH=
+VALKEY_PASSWORD=
 TELEGRAM_WEBHOOK_SECRET=
 """
 

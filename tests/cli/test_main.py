@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.patience import PATIENCE_SECONDS
+
 NIGHTSHIFT = [sys.executable, "-m", "cli.main"]
 ROOT = Path(__file__).parents[2]
 
@@ -15,7 +17,7 @@ def nightshift(*arguments: str, cwd: Path = ROOT, **env: str) -> subprocess.Comp
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **env},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 
@@ -33,7 +35,7 @@ def test_help_imports_nothing_heavy() -> None:
     script = f"import sys, cli.main; print({heavy} & set(sys.modules))"
 
     result = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True
     )
 
     assert result.stdout == "set()\n"

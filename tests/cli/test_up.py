@@ -7,13 +7,16 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import redis
+
+from sandbox.patience import PATIENCE_SECONDS
+from sandbox.ports import reserved_port
+from tests.waiting import polls, wait_until
 
 ROOT = Path(__file__).parents[2]
 QUIET = "exec sleep 300"
@@ -40,14 +43,12 @@ class Up:
     def output(self) -> str:
         return self.log.read_text(encoding="utf-8")
 
-    def wait_for(self, text: str, seconds: float = 20) -> str:
-        deadline = time.monotonic() + seconds
-        while not (found := re.search(text, self.output)):
-            assert time.monotonic() < deadline, f"{text!r} did not come; so far:\n{self.output}"
-            time.sleep(0.02)
+    def wait_for(self, text: str) -> str:
+        found = wait_until(lambda: re.search(text, self.output), lambda: f"{text!r}; so far:\n{self.output}")
+        assert found
         return found[0]
 
-    def end(self, seconds: float = 20) -> int:
+    def end(self, seconds: float = PATIENCE_SECONDS) -> int:
         return self.process.wait(seconds)
 
     def stop(self) -> int:
@@ -63,17 +64,8 @@ class Up:
                     found.append((proc / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         return found
 
-    def nothing_left_behind(self, seconds: float = 10) -> bool:
-        deadline = time.monotonic() + seconds
-        while self.left_behind() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return not self.left_behind()
-
-
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
+    def nothing_left_behind(self) -> bool:
+        return wait_until(lambda: not self.left_behind(), "all that it started to end")
 
 
 @pytest.fixture
@@ -86,16 +78,23 @@ def project(tmp_path: Path) -> Path:
 
 
 @contextmanager
+def two_ports() -> Iterator[dict[str, str]]:
+    with reserved_port() as port, reserved_port() as flower_port:
+        yield {"PORT": str(port), "FLOWER_PORT": str(flower_port)}
+
+
+@contextmanager
 def running(project: Path, processes: dict[str, str], **env: str) -> Iterator[Up]:
     (project / "Procfile").write_text("".join(f"{name}: {command}\n" for name, command in processes.items()))
-    up = Up(project, **{"PORT": free_port(), "FLOWER_PORT": free_port(), **env})
-    try:
-        yield up
-    finally:
-        if up.process.poll() is None:
-            up.process.kill()
-            up.process.wait()
-        assert up.nothing_left_behind()
+    with two_ports() as ports:
+        up = Up(project, **{**ports, **env})
+        try:
+            yield up
+        finally:
+            if up.process.poll() is None:
+                up.process.kill()
+                up.process.wait()
+            assert up.nothing_left_behind()
 
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -114,9 +113,8 @@ def test_the_first_run_writes_secrets_and_says_what_is_missing(project: Path) ->
 
 def test_processes_get_their_ports_and_a_server_that_keeps_its_data(project: Path) -> None:
     echo = f"echo $PORT $FLOWER_PORT $REDIS_URL.; {QUIET}"
-    port, flower_port = free_port(), free_port()
-    with running(project, {"web": echo}, PORT=port, FLOWER_PORT=flower_port, REDIS_URL="") as up:
-        line = up.wait_for(rf"{port} {flower_port} redis://:\w+@127.0.0.1:\d+/0")
+    with running(project, {"web": echo}, REDIS_URL="") as up:
+        line = up.wait_for(rf"{up.env['PORT']} {up.env['FLOWER_PORT']} redis://:\w+@127.0.0.1:\d+/0")
         url = line.split()[2]
         shown = up.output.replace(line, "")
         with redis.Redis.from_url(url) as client:
@@ -198,10 +196,10 @@ def test_a_second_ctrl_c_waits_no_longer(project: Path) -> None:
         up.wait_for(r"\| deaf")
         up.process.send_signal(signal.SIGINT)
         up.wait_for("SIGINT: stopping")
-        deadline = time.monotonic() + 20
-        while "killing worker" not in up.output and time.monotonic() < deadline:
+        for _ in polls(PATIENCE_SECONDS, every_seconds=0.1):
+            if "killing worker" in up.output:
+                break
             up.process.send_signal(signal.SIGINT)
-            time.sleep(0.1)
 
         assert up.end() == 1
         assert "killing worker" in up.output
@@ -262,9 +260,9 @@ def test_two_on_one_folder_do_not_share_a_file(project: Path) -> None:
     with running(project, {"web": f"echo here; {QUIET}"}) as first:
         first.wait_for(r"\| here")
         first.log = first.log.rename(project / "first.log")
-        second = Up(project, PORT=free_port(), FLOWER_PORT=free_port())
-
-        assert second.end(30) == 1
+        with two_ports() as ports:
+            second = Up(project, **ports)
+            assert second.end() == 1
         assert "another Valkey is running" in second.output
         assert first.stop() == 0
 

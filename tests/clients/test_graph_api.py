@@ -1,7 +1,6 @@
 import asyncio
 import json
 import logging
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,6 +31,8 @@ from clients.graph_errors import (
 )
 from runtime.settings import Account, Environment
 from sandbox.meta import MetaSandbox
+from sandbox.patience import PATIENCE_SECONDS
+from sandbox.ports import reserved_port
 from sandbox.server import SandboxServer
 
 pytestmark = pytest.mark.anyio
@@ -339,25 +340,23 @@ async def test_only_a_message_id_in_a_clean_2xx_is_success(
     assert len(recorder.requests) == 1
 
 
-async def test_a_silent_server_is_given_up_in_time(meta: Meta, http: httpx.AsyncClient) -> None:
-    meta.sandbox.hang_next(60)
+async def test_a_silent_server_is_given_up(meta: Meta, http: httpx.AsyncClient) -> None:
+    meta.sandbox.hang_next(2 * PATIENCE_SECONDS)
     graph = GraphAPI(http, account=MESSENGER, env=meta.env, timeout_seconds=0.2)
-    started = time.monotonic()
 
     with pytest.raises(SendOutcomeUnknown):
-        await graph.send_text(CUSTOMER, "Hi")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await graph.send_text(CUSTOMER, "Hi")
 
-    assert time.monotonic() - started < 5
     assert len(meta.sandbox.sent) == 1
 
 
 async def test_a_refused_connection_never_left(http: httpx.AsyncClient) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    graph = GraphAPI(http, account=MESSENGER, env=environment(f"http://127.0.0.1:{port}"))
+    with reserved_port() as port:
+        graph = GraphAPI(http, account=MESSENGER, env=environment(f"http://127.0.0.1:{port}"))
 
-    with pytest.raises(GraphAPIUnavailable):
-        await graph.send_text(CUSTOMER, "Hi")
+        with pytest.raises(GraphAPIUnavailable):
+            await graph.send_text(CUSTOMER, "Hi")
 
 
 async def test_an_address_that_is_none_never_left(http: httpx.AsyncClient) -> None:

@@ -1,14 +1,15 @@
 """The shared HTTP client, against bare sockets that misbehave in one way each."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
 
 from clients.http import NEVER_LEFT, make_http_client
+from sandbox.patience import PATIENCE_SECONDS
+from sandbox.ports import reserved_port
 
 pytestmark = pytest.mark.anyio
 
@@ -46,10 +47,7 @@ async def test_a_closed_client_sends_nothing() -> None:
 
 
 async def test_a_refused_connection_never_left(http: httpx.AsyncClient) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as unused:
-        port = unused.getsockname()[1]
-
-    with pytest.raises(httpx.ConnectError) as caught:
+    with reserved_port() as port, pytest.raises(httpx.ConnectError) as caught:
         await http.post(f"http://127.0.0.1:{port}/", content=b"x")
 
     assert isinstance(caught.value, NEVER_LEFT)
@@ -146,12 +144,12 @@ async def test_cancelling_a_call_closes_its_connection(http: httpx.AsyncClient) 
 
     async with serving(silent) as url:
         call = asyncio.create_task(http.post(url, content=b""))
-        await asyncio.wait_for(asked.wait(), 5)
+        await asyncio.wait_for(asked.wait(), PATIENCE_SECONDS)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
 
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), PATIENCE_SECONDS)
 
 
 async def test_three_hundred_cancelled_calls_leave_no_connection_behind() -> None:
@@ -171,12 +169,12 @@ async def test_three_hundred_cancelled_calls_leave_no_connection_behind() -> Non
 
     async with serving(silent) as url, make_http_client(limit=300) as http:
         calls = [asyncio.create_task(http.post(url, content=b"")) for _ in range(300)]
-        await asyncio.wait_for(all_in.wait(), 20)
+        await asyncio.wait_for(all_in.wait(), PATIENCE_SECONDS)
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
-        await asyncio.wait_for(all_out.wait(), 20)
+        await asyncio.wait_for(all_out.wait(), PATIENCE_SECONDS)
     assert open_now == 0
 
 

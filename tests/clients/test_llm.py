@@ -15,11 +15,12 @@ from clients.llm import Deadlines, LLMClient, ModelRequest
 from sandbox.chat_answers import Answer, ChatRequest, tool_call
 from sandbox.model import ModelStandIn
 from sandbox.model_faults import FAULTS, GOOD_TEXT, Fault
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
 
 pytestmark = pytest.mark.anyio
 
-PATIENT = Deadlines(first_byte_seconds=10, idle_seconds=10, total_seconds=20, thinking_seconds=10)
+PATIENT = Deadlines(*[PATIENCE_SECONDS] * 4)
 SYSTEM = {"role": "system", "content": "You are the assistant of an invented studio of ceramics."}
 TOOL = {"type": "function", "function": {"name": "search_knowledge", "parameters": {"type": "object"}}}
 REQUEST = ModelRequest("deepseek/deepseek-v4-pro", [SYSTEM, {"role": "user", "content": "Hello!"}])

@@ -1,7 +1,6 @@
 """The four deadlines, each against a server that keeps all the others."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -13,11 +12,12 @@ from clients.llm import Deadlines, LLMClient, ModelRequest
 from sandbox.chat_answers import STREAM_HEADERS, Answer, ChatRequest
 from sandbox.model import ModelStandIn
 from sandbox.model_faults import FAULTS
+from sandbox.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
 REQUEST = ModelRequest("qwen/qwen3.8-flash", [{"role": "user", "content": "Hello!"}])
-LONG = Deadlines(first_byte_seconds=20, idle_seconds=20, total_seconds=20, thinking_seconds=20)
+LONG = Deadlines(*[2 * PATIENCE_SECONDS] * 4)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ async def test_each_deadline_cuts_under_its_own_name(
         await llm.complete(REQUEST, deadlines)
 
     assert caught.value.fault is fault
-    assert 0.19 < caught.value.seconds < 10
+    assert caught.value.seconds > 0.19
 
 
 async def test_comments_in_mid_stream_do_not_count_as_data(llm: LLMClient, model: ModelStandIn) -> None:
@@ -60,13 +60,13 @@ async def test_comments_in_mid_stream_do_not_count_as_data(llm: LLMClient, model
 
 
 async def test_a_healthy_stream_outlives_the_shorter_deadlines(llm: LLMClient, model: ModelStandIn) -> None:
-    model.script([Answer(content="word " * 12, reasoning="", pause_seconds=0.1)])
-    short = Deadlines(first_byte_seconds=0.4, idle_seconds=0.4, total_seconds=20, thinking_seconds=0.4)
+    model.script([Answer(content="word " * 24, reasoning="", pause_seconds=0.3)])
+    short = replace(LONG, first_byte_seconds=3, idle_seconds=3, thinking_seconds=3)
 
     completion = await llm.complete(REQUEST, short)
 
-    assert completion.content == "word " * 12
-    assert completion.seconds > 0.4
+    assert completion.content == "word " * 24
+    assert completion.seconds > 3
 
 
 async def test_a_finished_answer_is_not_lost_to_a_stream_that_does_not_close(
@@ -74,26 +74,26 @@ async def test_a_finished_answer_is_not_lost_to_a_stream_that_does_not_close(
 ) -> None:
     async def stream(_: ChatRequest) -> AsyncIterator[bytes]:
         yield b'data: {"choices": [{"index": 0, "delta": {"content": "Hello!"}, "finish_reason": "stop"}]}\n\n'
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
     model.script([lambda request: StreamingResponse(stream(request), headers=STREAM_HEADERS)])
 
-    completion = await llm.complete(REQUEST, LONG)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        completion = await llm.complete(REQUEST, LONG)
 
     assert (completion.content, completion.complete) == ("Hello!", True)
-    assert completion.seconds < 10
 
 
 async def test_a_body_in_one_piece_waits_for_the_total_deadline_only(llm: LLMClient, model: ModelStandIn) -> None:
     async def body() -> AsyncIterator[bytes]:
         for _ in range(8):
             yield b"\n"
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.3)
         yield b'{"choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}]}'
 
     model.script([lambda _: StreamingResponse(body(), media_type="application/json")])
 
-    completion = await llm.complete(REQUEST, Deadlines(0.2, 0.1, 20, 0.1))
+    completion = await llm.complete(REQUEST, replace(LONG, first_byte_seconds=2, idle_seconds=1, thinking_seconds=1))
 
     assert completion.content == "Hello!"
 
@@ -132,20 +132,18 @@ async def test_a_cut_or_cancelled_call_hangs_up(llm: LLMClient, model: ModelStan
     deadlines = LONG if cancelled else replace(LONG, thinking_seconds=0.1)
 
     call = asyncio.create_task(llm.complete(REQUEST, deadlines))
-    await asyncio.wait_for(started.wait(), 5)
+    await asyncio.wait_for(started.wait(), PATIENCE_SECONDS)
     if cancelled:
         call.cancel()
     with pytest.raises((asyncio.CancelledError, ModelCallFailed)):
         await call
 
-    await asyncio.wait_for(hung_up.wait(), 5)
+    await asyncio.wait_for(hung_up.wait(), PATIENCE_SECONDS)
 
 
-async def test_a_deadline_already_past_costs_no_time(llm: LLMClient) -> None:
-    started = time.monotonic()
-
+async def test_a_deadline_already_past_asks_nobody(llm: LLMClient, model: ModelStandIn) -> None:
     with pytest.raises(ModelCallFailed) as caught:
         await llm.complete(REQUEST, replace(LONG, total_seconds=0))
 
     assert caught.value.fault is CallFault.DEADLINE
-    assert time.monotonic() - started < 5
+    assert model.requests == []

@@ -1,8 +1,7 @@
+import asyncio
 import json
 import logging
 import pickle
-import socket
-import time
 import traceback
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -29,6 +28,8 @@ from clients.telegram import (
 )
 from runtime.masking import know_secrets
 from runtime.settings import Environment
+from sandbox.patience import PATIENCE_SECONDS
+from sandbox.ports import reserved_port
 from sandbox.server import SandboxServer
 from sandbox.telegram import TelegramSandbox
 
@@ -202,27 +203,25 @@ async def test_a_lost_answer_may_have_arrived(chat: Served, alerts: TelegramAler
     assert len(chat.sandbox.messages) == 1
 
 
-async def test_a_silent_server_is_given_up_in_time(chat: Served) -> None:
-    chat.sandbox.hang_next(60)
+async def test_a_silent_server_is_given_up(chat: Served) -> None:
+    chat.sandbox.hang_next(2 * PATIENCE_SECONDS)
     client = TelegramAlerts(environment(chat.url), timeout_seconds=0.2)
-    started = time.monotonic()
 
     with pytest.raises(AlertOutcomeUnknown):
-        await client.send("Down")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await client.send("Down")
 
-    assert time.monotonic() - started < 5
     await client.aclose()
 
 
 async def test_a_refused_connection_never_left() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    client = TelegramAlerts(environment(f"http://127.0.0.1:{port}"))
+    with reserved_port() as port:
+        client = TelegramAlerts(environment(f"http://127.0.0.1:{port}"))
 
-    with pytest.raises(TelegramUnavailable):
-        await client.send("Down")
+        with pytest.raises(TelegramUnavailable):
+            await client.send("Down")
 
-    await client.aclose()
+        await client.aclose()
 
 
 @pytest.mark.parametrize(

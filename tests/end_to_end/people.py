@@ -1,10 +1,14 @@
 """The people of a test: a customer who writes and reads, and what became of their messages in the books."""
 
 import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from runtime.settings import Account
 from sandbox.meta_webhooks import WebhookItem
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.stack import Stack
 
 
@@ -18,9 +22,12 @@ class Customer:
         return self._stack.meta.text(self.id, text, account=self.account, **more)
 
     def writes(self, *texts: str) -> None:
-        """One webhook for each text, as Meta sends them."""
-        for text in texts:
-            self.sends(self.item(text))
+        """One webhook for each text, as Meta sends them, as fast as we can: a burst comes within its quiet time."""
+
+        async def post() -> list[int]:
+            return [status for text in texts for status in await self._stack.meta.deliver(self.item(text))]
+
+        assert set(asyncio.run(post())) == {200}
 
     def sends(self, *items: WebhookItem) -> None:
         statuses = asyncio.run(self._stack.meta.deliver(*items))
@@ -31,12 +38,25 @@ class Customer:
         """What arrived at this customer, in order."""
         return [message["text"] for message in self._stack.meta.sent if message["to"] == self.id]
 
-    def waits_for(self, count: int = 1, seconds: float = 30) -> list[str]:
+    def waits_for(self, count: int = 1, seconds: float = PATIENCE_SECONDS) -> list[str]:
         self._stack.wait_for(lambda: len(self.read) >= count, f"{count} message(s) to the customer", seconds)
         return self.read
 
 
-def all_closed(stack: Stack, seconds: float = 30) -> dict[str, Any]:
+@contextmanager
+def one_burst(stack: Stack) -> Iterator[None]:
+    """What a customer writes inside is one burst, however long we take: nothing that is due is handed out meanwhile."""
+    dispatchers = [process for alias, process in stack.running.items() if alias.startswith("dispatcher")]
+    for process in dispatchers:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in dispatchers:
+            process.send_signal(signal.SIGCONT)
+
+
+def all_closed(stack: Stack, seconds: float = PATIENCE_SECONDS) -> dict[str, Any]:
     """Wait until nothing is open; the ledger as it stands then."""
 
     def closed() -> dict[str, Any] | None:
@@ -49,7 +69,7 @@ def all_closed(stack: Stack, seconds: float = 30) -> dict[str, Any]:
     return ledger
 
 
-def since(stack: Stack, before: dict[str, Any], seconds: float = 30) -> dict[str, int]:
+def since(stack: Stack, before: dict[str, Any], seconds: float = PATIENCE_SECONDS) -> dict[str, int]:
     """What the ledger gained, once everything is closed."""
     after = all_closed(stack, seconds)
     names = ("received", "answered", "handed_over", "silenced", "undeliverable", "expired")

@@ -13,11 +13,10 @@ import redis
 
 from sandbox import meta_webhooks
 from sandbox.chat_answers import Answer
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.shop_assistant import TAGS
 from sandbox.stack import APP_SECRET, Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed
-
-pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture
@@ -42,16 +41,14 @@ def test_a_worker_killed_in_the_middle_of_twenty_turns_loses_nobody(stack: Stack
     people = crowd(stack, 20)
     stack.wait_for(lambda: len(stack.model.requests) >= 20, "twenty turns to run")
 
-    killed_at = time.monotonic()
     stack.kill("worker")
     stack.spawn("worker")
 
-    assert all_closed(stack, seconds=60)["answered"] == 20
-    assert time.monotonic() - killed_at < 60
+    assert all_closed(stack)["answered"] == 20
     assert_everybody_read_one_reply(people)
 
 
-def test_turns_of_a_killed_worker_are_taken_up_by_another_within_twenty_seconds(stack: Stack) -> None:
+def test_turns_of_a_killed_worker_are_taken_up_by_another(stack: Stack) -> None:
     stack.model.play_for_good(Answer(content=f"Ответ\n{TAGS}", delay_seconds=1))
     stack.spawn("worker", alias="second")
     people = crowd(stack, 20)
@@ -59,12 +56,9 @@ def test_turns_of_a_killed_worker_are_taken_up_by_another_within_twenty_seconds(
 
     stack.kill("worker")
     asked = len(stack.model.requests)
-    lost = [person for person in people if not person.read]
-    killed_at = time.monotonic()
 
-    if lost:
-        stack.wait_for(lambda: all(person.read for person in people), "the other worker to take over", seconds=30)
-        assert time.monotonic() - killed_at < 21
+    stack.wait_for(lambda: all(person.read for person in people), "the other worker to take over")
+
     assert asked >= 20
     all_closed(stack)
     assert_everybody_read_one_reply(people)
@@ -91,7 +85,7 @@ def test_a_worker_whose_turns_are_too_long_gives_them_back(stack: Stack) -> None
     stack.kill("worker", how=signal.SIGTERM)
     stack.spawn("worker")
 
-    assert all_closed(stack, seconds=40)["answered"] == 3
+    assert all_closed(stack)["answered"] == 3
     assert_everybody_read_one_reply(people)
 
 
@@ -120,9 +114,9 @@ def test_a_rolling_restart_under_load_loses_nothing(stack: Stack) -> None:
             stack.wait_until_ready()
     finally:
         deploying = False
-        writing.join(30)
+        writing.join(PATIENCE_SECONDS)
 
-    assert all_closed(stack, seconds=60)["answered"] == len(people)
+    assert all_closed(stack)["answered"] == len(people)
     assert_everybody_read_one_reply(people)
 
 
@@ -137,44 +131,43 @@ def test_a_dead_dispatcher_only_delays(stack: Stack) -> None:
     assert_everybody_read_one_reply(people)
 
 
-def post(stack: Stack, person: Customer) -> tuple[int, float]:
+def post(stack: Stack, person: Customer) -> int:
     body = meta_webhooks.webhook_bodies([person.item("Привет")], at_ms=int(time.time() * 1000))[0]
-    started = time.monotonic()
     headers = {"X-Hub-Signature-256": meta_webhooks.sign(body, APP_SECRET)}
-    answer = httpx.post(f"{stack.url}/webhooks/meta", content=body, headers=headers, timeout=10, trust_env=False)
-    return answer.status_code, time.monotonic() - started
+    answer = httpx.post(
+        f"{stack.url}/webhooks/meta", content=body, headers=headers, timeout=PATIENCE_SECONDS, trust_env=False
+    )
+    return answer.status_code
 
 
-def test_a_dead_redis_is_a_503_at_once_and_everything_goes_on_when_it_is_back(stack: Stack) -> None:
+def test_a_dead_redis_is_a_503_and_everything_goes_on_when_it_is_back(stack: Stack) -> None:
     people = crowd(stack, 5)
     stack.wait_for(lambda: stack.model.requests, "a turn to run")
     stack.valkey.kill()
 
     refused = Customer(stack, new_customer())
-    status, seconds = post(stack, refused)
+    status = post(stack, refused)
 
     assert status == 503
-    assert seconds < 2
     assert httpx.get(f"{stack.url}/health/live", trust_env=False).status_code == 200
     assert httpx.get(f"{stack.url}/health/ready", trust_env=False).status_code == 503
 
     stack.valkey.restart()
-    stack.wait_for(lambda: post(stack, refused)[0] == 200, "the receiver to store again")
+    stack.wait_for(lambda: post(stack, refused) == 200, "the receiver to store again")
 
-    all_closed(stack, seconds=60)
+    all_closed(stack)
     assert all(len(person.read) == 1 for person in people)
     assert refused.read
 
 
-def test_a_frozen_redis_is_a_503_at_once(stack: Stack) -> None:
+def test_a_frozen_redis_is_a_503(stack: Stack) -> None:
     os.kill(stack.valkey.pid, signal.SIGSTOP)
     try:
-        status, seconds = post(stack, Customer(stack, new_customer()))
+        status = post(stack, Customer(stack, new_customer()))
     finally:
         os.kill(stack.valkey.pid, signal.SIGCONT)
 
     assert status == 503
-    assert seconds < 2
     all_closed(stack)
 
 
@@ -185,16 +178,15 @@ def redis_client(stack: Stack) -> Iterator[redis.Redis]:
     client.close()
 
 
-def test_a_read_only_redis_is_a_503_at_once(stack: Stack, redis_client: redis.Redis) -> None:
+def test_a_read_only_redis_is_a_503(stack: Stack, redis_client: redis.Redis) -> None:
     person = Customer(stack, new_customer())
     redis_client.replicaof("127.0.0.1", "1")  # a replica whose primary is away serves reads only
 
-    status, seconds = post(stack, person)
+    status = post(stack, person)
     redis_client.replicaof("NO", "ONE")
 
     assert status == 503
-    assert seconds < 2
-    assert post(stack, person)[0] == 200
+    assert post(stack, person) == 200
     assert all_closed(stack)["answered"] == 1
 
 
@@ -206,12 +198,11 @@ def test_a_full_redis_is_a_503_and_no_poke_is_lost_for_good(stack: Stack, redis_
     stack.spawn("worker")
     stack.wait_for(lambda: "worker_starts_anew" in stack.log_tail("worker"), "Celery to give up on a full server")
 
-    status, seconds = post(stack, Customer(stack, new_customer()))
+    status = post(stack, Customer(stack, new_customer()))
     redis_client.config_set("maxmemory", "0")
 
     assert status == 503
-    assert seconds < 2
-    assert all_closed(stack, seconds=60)["answered"] == 5
+    assert all_closed(stack)["answered"] == 5
     assert_everybody_read_one_reply(people)
 
 
@@ -224,5 +215,5 @@ def test_a_flushed_broker_costs_a_few_seconds(stack: Stack, redis_client: redis.
 
     stack.spawn("worker")
 
-    assert all_closed(stack, seconds=40)["answered"] == 5
+    assert all_closed(stack)["answered"] == 5
     assert_everybody_read_one_reply(people)

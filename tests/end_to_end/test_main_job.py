@@ -9,9 +9,11 @@ import pytest
 from bot.messages import Channel
 from sandbox import meta_webhooks
 from sandbox.chat_answers import Answer
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.shop_assistant import DEMO_TEXTS, LOCKED_FOR_GOOD, LOCKED_ONCE, SMALL_TALK, TAGS, TOOL_HUNGRY
 from sandbox.stack import APP_SECRET, Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed, since
+from tests.waiting import polls
 
 
 def test_a_burst_of_three_messages_is_answered_once(stack: Stack, customer: Customer) -> None:
@@ -41,16 +43,15 @@ def test_the_same_webhook_five_times_is_one_message(stack: Stack, customer: Cust
 
 def test_a_customer_who_never_stops_writing_is_answered_at_the_cap(stack: Stack, customer: Customer) -> None:
     before = stack.ledger()
-    started = time.monotonic()
 
     count = 0
-    while not customer.read and time.monotonic() - started < 10:
+    for _ in polls(PATIENCE_SECONDS, every_seconds=0.15):  # shorter than the quiet time: only the cap ends the burst
+        if customer.read:
+            break
         customer.writes(f"и ещё {count}")
         count += 1
-        time.sleep(0.15)  # shorter than the quiet time, so that only the cap can end the burst
 
     assert customer.read
-    assert time.monotonic() - started < 6
     assert since(stack, before) == {"received": count, "answered": count}
 
 
@@ -229,7 +230,7 @@ def test_an_unknown_send_is_proved_and_not_repeated(stack: Stack, channel: Chann
 
     try:
         person.writes("Привет!")
-        assert since(stack, before, seconds=60) == {"received": 1, "answered": 1}
+        assert since(stack, before) == {"received": 1, "answered": 1}
     finally:
         stack.meta.echo = "after"
 
@@ -242,7 +243,7 @@ def test_an_echo_proves_an_unknown_send(stack: Stack, customer: Customer) -> Non
 
     customer.writes("Привет!")
 
-    assert since(stack, before, seconds=20) == {"received": 1, "answered": 1}
+    assert since(stack, before) == {"received": 1, "answered": 1}
     assert len(customer.read) == 1
 
 
@@ -252,7 +253,7 @@ def test_a_transient_refusal_is_tried_again(stack: Stack, customer: Customer) ->
 
     customer.writes("Привет!")
 
-    assert since(stack, before, seconds=20) == {"received": 1, "answered": 1}
+    assert since(stack, before) == {"received": 1, "answered": 1}
     assert len(customer.read) == 1
 
 
@@ -294,7 +295,6 @@ def test_words_that_meta_refuses_are_replaced_by_a_handover(stack: Stack, custom
     assert "коллега" in alert["text"]
 
 
-@pytest.mark.timeout(90)
 def test_a_send_that_nobody_can_clear_up_ends_with_a_human(stack: Stack, customer: Customer) -> None:
     before = stack.ledger()
     stack.meta.echo = "none"
@@ -303,7 +303,7 @@ def test_a_send_that_nobody_can_clear_up_ends_with_a_human(stack: Stack, custome
 
     try:
         customer.writes("Привет!")
-        assert since(stack, before, seconds=60) == {"received": 1, "handed_over": 1}
+        assert since(stack, before) == {"received": 1, "handed_over": 1}
     finally:
         stack.meta.echo = "after"
 
@@ -317,7 +317,9 @@ def test_a_body_that_is_too_large_gets_an_answer_and_not_a_broken_connection(sta
     headers = {"X-Hub-Signature-256": meta_webhooks.sign(body, APP_SECRET)} if signed else {}
 
     answers = [
-        httpx.post(f"{stack.url}/webhooks/meta", content=body, headers=headers, timeout=20, trust_env=False).status_code
+        httpx.post(
+            f"{stack.url}/webhooks/meta", content=body, headers=headers, timeout=PATIENCE_SECONDS, trust_env=False
+        ).status_code
         for _ in range(5)
     ]
 

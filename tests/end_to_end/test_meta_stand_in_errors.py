@@ -82,7 +82,7 @@ def test_every_row_ends_as_its_meaning_demands(house: Stack) -> None:
         assert not any(people[row.name].read for row in waiting)
         for row in waiting:
             set_free(store, people[row.name])
-        gained = since(house, before, seconds=90)
+        gained = since(house, before)
         books = read_books(store)
 
     answered = {Meaning.RETRY, Meaning.UNKNOWN, Meaning.THROTTLED, Meaning.OPERATOR}

@@ -73,7 +73,7 @@ def reached(stack: Stack, person: Customer) -> list[str]:
 def test_an_event_before_its_account_was_known_is_answered_once(house: House) -> None:
     stack, early = house.stack, house.early
 
-    stack.wait_for(lambda: reached(stack, early), "the early message to be answered", 45)
+    stack.wait_for(lambda: reached(stack, early), "the early message to be answered")
 
     assert any(ONE_ID_AT_META.id in message["text"] for message in stack.telegram.messages)
     early.writes("Спасибо")
@@ -86,7 +86,7 @@ def test_an_event_before_its_account_was_known_is_answered_once(house: House) ->
 
 def test_nothing_crosses_between_flavours_and_accounts(house: House) -> None:
     stack = house.stack
-    stack.wait_for(lambda: reached(stack, house.early), "the last account to be known", 45)
+    stack.wait_for(lambda: reached(stack, house.early), "the last account to be known")
     before = stack.ledger()
     stack.meta.calls.clear()
     same_id = new_customer()
@@ -113,7 +113,7 @@ def test_nothing_crosses_between_flavours_and_accounts(house: House) -> None:
 
 def test_a_manager_is_told_from_us_under_either_id(house: House) -> None:
     stack = house.stack
-    stack.wait_for(lambda: reached(stack, house.early), "the last account to be known", 45)
+    stack.wait_for(lambda: reached(stack, house.early), "the last account to be known")
     before = stack.ledger()
     for account, other_id in ((ONE_ID_AT_META, ONE_ID.id), (as_meta_knows(BOTH_IDS), BOTH_IDS.id)):
         person = on(stack, account)

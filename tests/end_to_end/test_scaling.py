@@ -12,11 +12,13 @@ import redis
 from bot.messages import Channel
 from sandbox import meta_webhooks
 from sandbox.chat_answers import Answer
+from sandbox.patience import PATIENCE_SECONDS
+from sandbox.ports import reserved_port
 from sandbox.shop_assistant import TAGS
-from sandbox.stack import APP_SECRET, Stack, free_port, new_customer
-from tests.end_to_end.people import Customer, all_closed
+from sandbox.stack import APP_SECRET, Stack, new_customer
+from tests.end_to_end.people import Customer, all_closed, one_burst
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 PEOPLE = 30
 
@@ -24,9 +26,9 @@ PEOPLE = 30
 class House:
     """The stack with a second of everything, and a third worker; `complete` brings back who is gone."""
 
-    def __init__(self, stack: Stack) -> None:
+    def __init__(self, stack: Stack, port: int) -> None:
         self.stack = stack
-        self._port = free_port()
+        self._port = port
         self.doors = [f"{stack.url}/webhooks/meta", f"http://127.0.0.1:{self._port}/webhooks/meta"]
 
     def complete(self) -> None:
@@ -34,8 +36,8 @@ class House:
             if alias not in self.stack.running:
                 self.stack.spawn(alias[:-2], alias=alias, environment={"PORT": str(self._port)})
         for alias in ("dispatcher", "dispatcher-2", "worker", "worker-2", "worker-3"):
-            self.stack.wait_for(partial(self._is_heard_of, alias), f"{alias} to be heard of", 60)
-        self.stack.wait_for(self._second_door_is_open, "the second receiver to be ready", 60)
+            self.stack.wait_for(partial(self._is_heard_of, alias), f"{alias} to be heard of")
+        self.stack.wait_for(self._second_door_is_open, "the second receiver to be ready")
 
     def _is_heard_of(self, alias: str) -> bool:
         with redis.Redis.from_url(self.stack.valkey.url, decode_responses=True) as store:
@@ -52,7 +54,7 @@ class House:
         """Every POST at one of the doors in turn, or at `door`; all are accepted."""
 
         async def send() -> list[int]:
-            async with httpx.AsyncClient(trust_env=False, timeout=10) as http:
+            async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_SECONDS) as http:
                 answers = await asyncio.gather(
                     *(
                         http.post(
@@ -70,8 +72,9 @@ class House:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with Stack(tmp_path_factory.mktemp("scaling"), quiet=0.3, max_wait=1.5, budget=12) as stack:
-        yield House(stack)
+    folder = tmp_path_factory.mktemp("scaling")
+    with reserved_port() as port, Stack(folder, quiet=0.3, max_wait=1.5, budget=12) as stack:
+        yield House(stack, port)
 
 
 @pytest.fixture
@@ -99,7 +102,7 @@ def test_messages_through_two_doors_are_each_answered_once(house: House) -> None
 
     house.post([body_of(house, person, f"Вопрос {i}") for i, person in enumerate(people)])
 
-    after = all_closed(house.stack, seconds=60)
+    after = all_closed(house.stack)
     assert after["answered"] - before["answered"] == PEOPLE
     assert {person.id: len(person.read) for person in people} == {person.id: 1 for person in people}
 
@@ -107,7 +110,8 @@ def test_messages_through_two_doors_are_each_answered_once(house: House) -> None
 def test_a_burst_that_comes_through_both_doors_is_one_conversation(house: House) -> None:
     (person,) = crowd(house, 1)
 
-    house.post([body_of(house, person, f"Часть {i} вопроса") for i in range(6)])
+    with one_burst(house.stack):
+        house.post([body_of(house, person, f"Часть {i} вопроса") for i in range(6)])
 
     person.waits_for(1)
     after = all_closed(house.stack)
@@ -125,7 +129,7 @@ def test_what_meta_sends_to_both_doors_is_stored_once(house: House) -> None:
     house.post(posts, door=0)
     house.post(posts, door=1)
 
-    after = all_closed(house.stack, seconds=60)
+    after = all_closed(house.stack)
     assert after["received"] - before["received"] == 10
     assert {person.id: len(person.read) for person in people} == {person.id: 1 for person in people}
 
@@ -136,7 +140,7 @@ def test_turns_are_shared_out_among_the_workers(house: House) -> None:
     logs = {alias: len(_answers(house, alias)) for alias in ("worker", "worker-2", "worker-3")}
 
     house.post([body_of(house, person, f"Вопрос {i}") for i, person in enumerate(people)])
-    all_closed(house.stack, seconds=60)
+    all_closed(house.stack)
 
     shares = {alias: len(_answers(house, alias)) - before for alias, before in logs.items()}
     assert sum(shares.values()) >= PEOPLE
@@ -156,7 +160,7 @@ def test_one_of_each_may_go_in_the_middle_of_the_work(house: House) -> None:
     house.stack.kill("web-2", how=signal.SIGTERM)
     house.post(posts[PEOPLE // 2 :], door=0)
 
-    after = all_closed(house.stack, seconds=90)
+    after = all_closed(house.stack)
     assert after["answered"] - before["answered"] == PEOPLE
     assert {person.id: len(person.read) for person in people} == {person.id: 1 for person in people}
 

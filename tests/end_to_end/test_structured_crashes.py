@@ -12,8 +12,6 @@ from sandbox.stack import Stack, new_customer
 from tests.end_to_end.people import Customer, since
 from tests.end_to_end.structured import PAGE, PHOTO, WORDS, knows, reply
 
-pytestmark = pytest.mark.timeout(240)
-
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:

@@ -6,6 +6,7 @@ from runtime.embedded import EmbeddedValkey
 from runtime.redis import connect
 from runtime.scripts import Scripts
 from runtime.settings import Account, Config, Debounce, Environment, Settings, Shift
+from sandbox.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +17,7 @@ def valkey() -> Iterator[EmbeddedValkey]:
 
 @pytest.fixture
 async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
-    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
+    client = connect(valkey.url, max_connections=20, timeout_seconds=PATIENCE_SECONDS)
     await client.flushall()
     yield Scripts(client)
     await client.aclose()

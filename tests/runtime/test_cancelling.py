@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from runtime.cancelling import cancel_and_wait, uninterrupted
+from sandbox.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +23,7 @@ async def test_a_task_that_swallows_a_cancellation_ends_all_the_same() -> None:
     task = asyncio.create_task(stubborn())
     await asyncio.sleep(0)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await cancel_and_wait(task)
 
     assert swallowed == 2

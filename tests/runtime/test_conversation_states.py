@@ -23,6 +23,7 @@ from runtime.redis import connect
 from runtime.schedule import Schedule
 from runtime.scripts import Scripts
 from runtime.settings import Debounce, Settings
+from sandbox.patience import PATIENCE_SECONDS
 from tests.runtime.telling import arrives
 
 pytestmark = pytest.mark.anyio
@@ -354,7 +355,7 @@ def test_the_books_balance_after_every_step_of_any_life(
 
 async def on_an_empty_server(valkey: EmbeddedValkey, work: Callable[[Scripts], Awaitable[None]]) -> None:
     """Closed also when an assertion fails, or its open sockets would be the failure that is shown."""
-    client = connect(valkey.url, max_connections=4, timeout_seconds=5)
+    client = connect(valkey.url, max_connections=4, timeout_seconds=PATIENCE_SECONDS)
     try:
         await client.flushall()
         await work(Scripts(client))

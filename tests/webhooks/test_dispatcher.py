@@ -1,7 +1,8 @@
 """The dispatcher hands out what is due, and no more than the workers can take."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,10 @@ from runtime.embedded import EmbeddedValkey
 from runtime.health import SystemHealth
 from runtime.inbox import Inbox
 from runtime.redis import connect
-from runtime.schedule import Schedule
+from runtime.schedule import Due, Schedule
 from runtime.scripts import Scripts
 from runtime.settings import Account, Config, Debounce, Environment, Settings
+from sandbox.patience import PATIENCE_SECONDS
 from webhooks.dispatcher import QUOTA, Dispatcher
 
 pytestmark = pytest.mark.anyio
@@ -41,17 +43,19 @@ def settings(valkey: EmbeddedValkey) -> Settings:
 
 @pytest.fixture
 async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
-    client = connect(valkey.url, max_connections=8, timeout_seconds=10)
+    client = connect(valkey.url, max_connections=8, timeout_seconds=PATIENCE_SECONDS)
     await client.flushall()
     yield Scripts(client)
     await client.aclose()
 
 
-async def run_for(dispatcher: Dispatcher, seconds: float) -> None:
+async def run_until(dispatcher: Dispatcher, is_over: Callable[[], Awaitable[bool]]) -> None:
     running = asyncio.create_task(dispatcher.run())
-    await asyncio.sleep(seconds)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not await is_over():
+            await asyncio.sleep(0.02)
     dispatcher.stop()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await running
 
 
@@ -64,15 +68,26 @@ async def receive(scripts: Scripts, settings: Settings, count: int) -> None:
     )
 
 
+class CountedSchedule(Schedule):
+    rounds = 0
+
+    async def pop_due(self, **limits: Any) -> Due:
+        self.rounds += 1
+        return await super().pop_due(**limits)
+
+
 async def test_what_is_due_becomes_a_poke(scripts: Scripts, settings: Settings) -> None:
     await receive(scripts, settings, 3)
     schedule = Schedule(scripts)
 
-    await run_for(
+    async def all_are_poked() -> bool:
+        return int(await scripts.command("LLEN", QUEUE_KEY)) >= 3
+
+    await run_until(
         Dispatcher(
             schedule, SystemHealth(scripts, settings), queue.make_celery(settings), ClockWatch(scripts, settings)
         ),
-        1,
+        all_are_poked,
     )
 
     assert await scripts.command("LLEN", QUEUE_KEY) == 3
@@ -89,9 +104,15 @@ async def test_a_queue_that_nobody_empties_does_not_grow(scripts: Scripts, setti
 
     await asyncio.to_thread(fill)
     await receive(scripts, settings, 20)
-    schedule = Schedule(scripts)
+    schedule = CountedSchedule(scripts)
 
-    await run_for(Dispatcher(schedule, SystemHealth(scripts, settings), celery, ClockWatch(scripts, settings)), 2)
+    async def many_rounds_are_over() -> bool:
+        return schedule.rounds > 15
+
+    await run_until(
+        Dispatcher(schedule, SystemHealth(scripts, settings), celery, ClockWatch(scripts, settings)),
+        many_rounds_are_over,
+    )
 
     assert await scripts.command("LLEN", QUEUE_KEY) == QUOTA
     assert await scripts.command("ZCARD", "ns:due") == 20

@@ -10,6 +10,8 @@ import pytest
 from bot.errors import NightshiftError
 from bot.messages import CustomerMessage, Event, Noted
 from runtime.redis import StoreUnavailable
+from sandbox.patience import PATIENCE_SECONDS
+from tests.growth import MOST, growth
 from tests.webhooks.support import (
     RECEIVED_MS,
     SECRET,
@@ -144,52 +146,60 @@ async def test_a_body_in_chunks_is_one_body(client: httpx.AsyncClient, store: Re
     assert len(store.events) == 1
 
 
-async def test_a_batch_of_a_thousand_is_acknowledged_within_a_second(
-    client: httpx.AsyncClient, store: RememberingStore
-) -> None:
-    body = json.dumps(instagram(*(message(f"m{n}", text="я" * 200) for n in range(1000)))).encode()
+def batch(size: int) -> bytes:
+    return json.dumps(instagram(*(message(f"m{n}", text="я" * 200) for n in range(size)))).encode()
 
-    started = time.monotonic()
+
+async def test_a_batch_of_a_thousand_is_acknowledged(client: httpx.AsyncClient, store: RememberingStore) -> None:
+    body = batch(1000)
+
     answer = await post(client, body)
 
     assert answer.status_code == 200
-    assert time.monotonic() - started < 1
     assert len(store.events) == 1000
     assert len(body) > Limits().inline_bytes
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"object":"instagram","entry":[' + b",".join([b"{}"] * 2_000_000) + b"]}",
-        b'{"object":"instagram","entry":[{"messaging":[' + b",".join([b"0"] * 4_000_000) + b"]}]}",
-        b"[" + b",".join([b"0"] * 4_000_000) + b"]",
-    ],
-    ids=["entries", "items", "bodies"],
-)
+def acknowledge(body: bytes) -> None:
+    """In a loop of its own, with all that is handed to threads."""
+
+    async def answered() -> int:
+        async with client_of(create_app(make_settings(), RememberingStore())) as client:
+            return (await post(client, body)).status_code
+
+    assert asyncio.run(answered()) == 200
+
+
+def test_the_work_of_a_post_grows_with_its_messages() -> None:
+    assert growth(acknowledge, batch, 500) <= MOST
+
+
+EMPTY = {
+    "entries": lambda size: b'{"object":"instagram","entry":[' + b",".join([b"{}"] * size) + b"]}",
+    "items": lambda size: b'{"object":"instagram","entry":[{"messaging":[' + b",".join([b"0"] * size) + b"]}]}",
+    "bodies": lambda size: b"[" + b",".join([b"0"] * size) + b"]",
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
 async def test_millions_of_empty_items_are_bounded_and_hold_up_nobody(
-    client: httpx.AsyncClient, store: RememberingStore, body: bytes
+    client: httpx.AsyncClient, store: RememberingStore, kind: str
 ) -> None:
-    slowest = 0.0
+    body = EMPTY[kind](2_000_000)
 
-    async def others() -> None:
-        nonlocal slowest
-        while True:
-            started = time.monotonic()
-            await asyncio.sleep(0.01)
-            slowest = max(slowest, time.monotonic() - started)
-
-    watching = asyncio.create_task(others())
-    started = time.monotonic()
+    whole, of_the_loop = time.process_time(), time.thread_time()
     answer = await post(client, body)
-    took = time.monotonic() - started
-    watching.cancel()
+    whole, of_the_loop = time.process_time() - whole, time.thread_time() - of_the_loop
 
     assert answer.status_code == 200
-    assert took < 3
-    assert slowest < 1  # while the JSON itself is read nothing else can run
+    assert of_the_loop < whole / 2  # most of the work is a thread's, and the loop serves others meanwhile
     assert len(store.events) == MOST_EVENTS + 1
     assert store.events[-1] == Noted("surplus")
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+def test_the_work_for_empty_items_grows_with_their_number(kind: str) -> None:
+    assert growth(acknowledge, EMPTY[kind], 1_000_000) <= MOST
 
 
 async def test_a_time_in_the_future_becomes_the_time_of_receipt(store: RememberingStore) -> None:
@@ -330,7 +340,7 @@ async def test_unfinished_bodies_have_one_bound_and_the_oldest_makes_room(store:
     app = create_app(make_settings(), store, limits=Limits(body_bytes=1000, all_bodies_bytes=2500), clock_ms=then)
     first, second, third = (UnfinishedBody(1000) for _ in range(3))
     waiting = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         for body in (first, second, third):
             waiting.append(asyncio.create_task(body.post(app)))
             await body.sent.wait()
@@ -359,7 +369,7 @@ async def test_an_ordinary_body_is_taken_whatever_the_unfinished_ones_hold(store
     app = create_app(make_settings(), store, limits=Limits(body_bytes=2000, all_bodies_bytes=2000), clock_ms=then)
     unfinished = UnfinishedBody(2000)
     waiting = asyncio.create_task(unfinished.post(app))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await unfinished.sent.wait()
     async with client_of(app) as client:
         answer = await post(client)
@@ -372,7 +382,7 @@ async def test_an_ordinary_body_is_taken_whatever_the_unfinished_ones_hold(store
 
 @pytest.mark.parametrize("end", ["gone", "slow", "too large", "unsigned"])
 async def test_however_a_body_ends_its_room_is_free_again(store: RememberingStore, end: str) -> None:
-    limits = Limits(body_bytes=1000, all_bodies_bytes=1500, body_seconds=0.05)
+    limits = Limits(body_bytes=1000, all_bodies_bytes=1500, body_seconds=0.5)
     app = create_app(make_settings(), store, limits=limits)
     for _ in range(3):
         messages = iter(
@@ -405,7 +415,7 @@ async def test_a_slow_body_is_given_up(store: RememberingStore) -> None:
         yield b"{"
         await asyncio.Event().wait()
 
-    async with client_of(create_app(make_settings(), store, limits=Limits(body_seconds=0.05))) as client:
+    async with client_of(create_app(make_settings(), store, limits=Limits(body_seconds=0.5))) as client:
         answer = await client.post(PATH, content=stuck(), headers=sign(HELLO))
 
     assert answer.status_code == 408
@@ -448,13 +458,13 @@ class FrozenStore(RememberingStore):
         await asyncio.Event().wait()
 
 
-async def test_a_frozen_store_is_a_503_within_two_seconds() -> None:
+async def test_a_frozen_store_is_a_503() -> None:
     async with client_of(create_app(make_settings(), FrozenStore())) as client:
-        started = time.monotonic()
-        answer = await post(client)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            answer = await post(client)
 
     assert answer.status_code == 503
-    assert time.monotonic() - started < 2
+    assert Limits().store_seconds < 2  # Meta gives up after five
 
 
 async def test_the_store_is_asked_again_once_it_is_back(client: httpx.AsyncClient, store: RememberingStore) -> None:

@@ -261,7 +261,7 @@ TROUBLES: dict[int, Trouble] = {
         ends=(Answered, Nothing),
         tests=(
             TRANSLATE + "test_all_items_of_all_entries_are_read",
-            EVENTS + "test_a_batch_of_a_thousand_is_taken_at_once_and_answered_in_full",
+            EVENTS + "test_a_batch_of_a_thousand_is_taken_and_answered_in_full",
         ),
     ),
 }

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from runtime.redis import StoreUnavailable
+from sandbox.patience import PATIENCE_SECONDS
 from tests.webhooks.support import RememberingStore, make_settings
 from webhooks.app import create_app
 
@@ -111,7 +112,10 @@ class FrozenStore(RememberingStore):
 
 async def test_a_frozen_redis_is_told_in_time() -> None:
     transport = httpx.ASGITransport(create_app(make_settings(), FrozenStore()))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client, asyncio.timeout(4):
+    async with (
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+        asyncio.timeout(PATIENCE_SECONDS),
+    ):
         answers = await asyncio.gather(client.get("/health/ready"), client.get("/health/system"))
 
     assert [answer.status_code for answer in answers] == [503, 503]

@@ -6,29 +6,24 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from sandbox.patience import PATIENCE_SECONDS
+from sandbox.ports import reserved_port
+from tests.waiting import wait_until
 from tests.webhooks.support import SECRET, VERIFY_TOKEN, instagram, message, sign
 
 ROOT = Path(__file__).parents[2]
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def environment(**changed: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
-        "REDIS_URL": f"redis://127.0.0.1:{free_port()}/0",
+        "REDIS_URL": "redis://127.0.0.1:9/0",
         "META_APP_SECRETS": SECRET,
         "META_VERIFY_TOKEN": VERIFY_TOKEN,
         "NIGHTSHIFT_CONFIG": str(ROOT / "nightshift.toml"),
@@ -51,25 +46,25 @@ def start(*, most_files: int | None = None, **changed: str) -> subprocess.Popen[
     )
 
 
+def is_heard(client: httpx.Client, process: subprocess.Popen[str]) -> bool:
+    try:
+        return client.get("/health/live").is_success
+    except httpx.TransportError:
+        assert process.poll() is None
+        return False
+
+
 @pytest.fixture
 def receiver() -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    port = free_port()
-    process = start(PORT=str(port))
-    try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as client:
-            deadline = time.monotonic() + 30
-            while True:
-                try:
-                    client.get("/health/live")
-                    break
-                except httpx.TransportError:
-                    assert process.poll() is None
-                    assert time.monotonic() < deadline
-                    time.sleep(0.05)
-            yield process, client
-    finally:
-        process.kill()
-        process.communicate()
+    with reserved_port() as port, reserved_port() as nobody:
+        process = start(PORT=str(port), REDIS_URL=f"redis://127.0.0.1:{nobody}/0")
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_SECONDS, trust_env=False) as client:
+                wait_until(lambda: is_heard(client, process), "the receiver to answer")
+                yield process, client
+        finally:
+            process.kill()
+            process.communicate()
 
 
 def test_without_redis_it_verifies_refuses_and_stops_in_order(
@@ -89,7 +84,7 @@ def test_without_redis_it_verifies_refuses_and_stops_in_order(
     assert (verified.status_code, verified.text) == (200, "42")
     assert (stored.status_code, unsigned.status_code, oversized.status_code) == (503, 403, 413)
     assert health == [200, 503, 503]
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=PATIENCE_SECONDS) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
@@ -107,40 +102,36 @@ def test_broken_requests_by_the_hundred_are_one_line_in_the_log(
 ) -> None:
     process, client = receiver
     for _ in range(300):
-        with socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=5) as stranger:
+        with socket.create_connection(
+            (client.base_url.host, client.base_url.port or 0), timeout=PATIENCE_SECONDS
+        ) as stranger:
             stranger.sendall(b"\x16\x03\x01\r\n\r\n")
             assert stranger.recv(1000).startswith(b"HTTP/1.1 400 ")
         client.get("/webhooks/meta")
     process.send_signal(signal.SIGTERM)
-    said, errors = process.communicate(timeout=20)
+    said, errors = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert (said + errors).count("Invalid HTTP request") == 1
     assert (said + errors).count("webhook_verification_refused") == 1
 
 
 def test_more_silent_connections_than_files_keep_nobody_out() -> None:
-    port = free_port()
-    process = start(PORT=str(port), most_files=400)
-    try:
-        with contextlib.ExitStack() as stack:
-            deadline = time.monotonic() + 30
-            while True:
-                try:
-                    stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
-                    break
-                except ConnectionRefusedError:
-                    assert process.poll() is None
-                    assert time.monotonic() < deadline
-                    time.sleep(0.05)
-            for _ in range(500):
-                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as client:
-                body = httpx.Request("POST", "http://x", json=instagram(message(text="hi"))).content
+    body = httpx.Request("POST", "http://x", json=instagram(message(text="hi"))).content
+    with contextlib.ExitStack() as stack:
+        port = stack.enter_context(reserved_port())
+        process = start(PORT=str(port), most_files=400)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            with httpx.Client(base_url=url, timeout=PATIENCE_SECONDS, trust_env=False) as client:
+                wait_until(lambda: is_heard(client, process), "the receiver to listen")
+                for _ in range(500):
+                    stranger = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+                    stack.enter_context(stranger)
                 live = client.get("/health/live")
                 answer = client.post("/webhooks/meta", content=body, headers=sign(body))
-    finally:
-        process.send_signal(signal.SIGTERM)
-        said, errors = process.communicate(timeout=20)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            said, errors = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert live.status_code == 200
     assert answer.status_code == 503  # for want of Redis, not of files
@@ -150,7 +141,7 @@ def test_more_silent_connections_than_files_keep_nobody_out() -> None:
 
 def test_a_wrong_environment_is_exit_code_2_and_says_why() -> None:
     process = start(NIGHTSHIFT_CONFIG="/nowhere/nightshift.toml", REDIS_URL="")
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert process.returncode == 2
     assert "NIGHTSHIFT_CONFIG" in errors
@@ -163,6 +154,6 @@ def test_a_taken_port_is_exit_code_1() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         process = start(PORT=str(taken.getsockname()[1]))
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE_SECONDS)
 
     assert process.returncode == 1

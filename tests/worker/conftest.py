@@ -12,6 +12,7 @@ from runtime.scripts import Scripts
 from runtime.settings import Business, Config, Debounce, Environment, Settings
 from sandbox.meta import MetaSandbox
 from sandbox.model import ModelStandIn
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
 from tests.worker.reading_bench import INSTAGRAM, ReadingBench
 from tests.worker.thinking import Bench
@@ -55,7 +56,7 @@ async def reading_bench(
     valkey, meta, url = reading_servers
     meta.reset()
     meta.accounts = [INSTAGRAM]
-    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
+    client = connect(valkey.url, max_connections=20, timeout_seconds=PATIENCE_SECONDS)
     await client.flushall()
     yield ReadingBench(meta, url, http, Scripts(client))
     await client.aclose()

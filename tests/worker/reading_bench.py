@@ -21,6 +21,7 @@ from runtime.settings import Account, Config, Debounce, Environment, Reconcile, 
 from runtime.system_incidents import SystemIncidents
 from runtime.unread_messages import UnreadMessages
 from sandbox.meta import MetaSandbox
+from sandbox.patience import PATIENCE_SECONDS
 from worker.reading import Reading
 from worker.reconciling import Reconciler
 from worker.unread_reader import UnreadReader
@@ -55,7 +56,7 @@ class ReadingBench:
     @property
     def reading(self) -> Reading:
         settings = self.settings
-        graph = GraphAPI(self.http, account=self.account, env=settings.env, timeout_seconds=2)
+        graph = GraphAPI(self.http, account=self.account, env=settings.env, timeout_seconds=PATIENCE_SECONDS)
         return Reading(
             settings=settings,
             graph=lambda _: graph,

@@ -19,6 +19,7 @@ from runtime.scripts import Scripts
 from runtime.settings import Account, Environment
 from sandbox.meta import MetaSandbox
 from sandbox.meta_callers import Host
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
 from worker.account_ids import AccountIdsLearner
 
@@ -69,7 +70,7 @@ def served() -> Iterator[tuple[MetaSandbox, str]]:
 async def bench(valkey: EmbeddedValkey, served: tuple[MetaSandbox, str]) -> AsyncIterator[Bench]:
     meta, url = served
     meta.reset()
-    client = connect(valkey.url, max_connections=5, timeout_seconds=5)
+    client = connect(valkey.url, max_connections=5, timeout_seconds=PATIENCE_SECONDS)
     await client.flushall()
     async with make_http_client() as http:
         yield Bench(meta, Environment(instagram_api_url=url), http, AccountIdStore(Scripts(client)))
@@ -94,7 +95,7 @@ async def test_meta_is_asked_until_it_answers(bench: Bench) -> None:
     bench.meta.answer_garbage_next(on="me")
     bench.meta.throttle_next(on="me")
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await bench.learner(BY_APP_SCOPED).run()
 
     assert bench.told == [(APP_SCOPED, PAIR)]
@@ -105,7 +106,7 @@ async def test_what_is_in_redis_is_told_while_meta_is_away(bench: Bench) -> None
     nowhere = Environment(instagram_api_url="http://127.0.0.1:9")
 
     running = asyncio.create_task(bench.learner(BY_APP_SCOPED, env=nowhere).run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not bench.told:
             await asyncio.sleep(0.01)
     asks_on = not running.done()

@@ -17,6 +17,7 @@ from runtime.spending import Spending
 from sandbox.chat_answers import Answer, ChatRequest, tool_call
 from sandbox.model import Script
 from sandbox.model_faults import FAULTS
+from sandbox.patience import PATIENCE_SECONDS
 from tests.worker.thinking import FALLBACK, MAIN, QUESTION, RESCUE, Bench, asked, good, prompts
 
 pytestmark = pytest.mark.anyio
@@ -294,7 +295,7 @@ async def test_a_cancelled_turn_has_told_what_it_found(bench: Bench) -> None:
         found.set()
 
     turn = asyncio.create_task(bench.think(seconds=20, on_found=on_found))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await found.wait()
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -314,7 +315,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedValkey]
 
 @pytest.fixture
 async def redis(valkey: EmbeddedValkey) -> Any:
-    client: Store = connect(valkey.url, max_connections=4, timeout_seconds=5)
+    client: Store = connect(valkey.url, max_connections=4, timeout_seconds=PATIENCE_SECONDS)
     await client.flushall()
     yield client
     await client.aclose()

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import redis
 from runtime import queue
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Config, Environment, Reconcile, Settings
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,9 +43,7 @@ def test_a_running_beat_sends_the_task(tmp_path: Path) -> None:
         environment = {**os.environ, "REDIS_URL": valkey.url, "NIGHTSHIFT_CONFIG": str(config)}
         with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as beat:
             try:
-                deadline = time.monotonic() + 30
-                while store.llen("ns:celery:ops") < 2 and time.monotonic() < deadline:
-                    time.sleep(0.05)
+                wait_until(lambda: store.llen("ns:celery:ops") >= 2, "two tasks")
                 sent = store.lrange("ns:celery:ops", 0, -1)
             finally:
                 beat.terminate()

@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from sandbox.patience import PATIENCE_SECONDS
 from worker.gate import TurnGate
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +47,7 @@ async def test_giving_up_on_running_alone_opens_the_gate_again() -> None:
         waiting.cancel()
         await asyncio.wait({waiting})
 
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await _through(gate)
 
 

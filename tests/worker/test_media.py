@@ -9,6 +9,7 @@ import pytest
 from bot.conversation import Conversation, OpenMessage
 from bot.messages import Media, MediaKind
 from runtime.settings import MediaSettings
+from sandbox.patience import PATIENCE_SECONDS
 from tests.worker.thinking import asked
 from worker.media import MediaInvalid, MediaReader, find_media_ports
 
@@ -55,7 +56,7 @@ async def test_words_take_the_place_of_the_placeholder() -> None:
     ports = Ports()
     reader = MediaReader(transcriber=ports)
 
-    read = await reader.read(sent(), seconds=5)
+    read = await reader.read(sent(), seconds=PATIENCE_SECONDS)
 
     assert read.messages[0].notes == (
         "[reply to our story]",
@@ -66,7 +67,7 @@ async def test_words_take_the_place_of_the_placeholder() -> None:
 
 
 async def test_pictures_have_a_port_of_their_own() -> None:
-    read = await MediaReader(captioner=Ports("Синяя кружка.\nНа ней [кот]")).read(sent(), seconds=5)
+    read = await MediaReader(captioner=Ports("Синяя кружка.\nНа ней [кот]")).read(sent(), seconds=PATIENCE_SECONDS)
 
     assert read.messages[0].notes[1:] == ("[voice message]", "[photo, described: Синяя кружка. На ней (кот)]")
 
@@ -74,9 +75,9 @@ async def test_pictures_have_a_port_of_their_own() -> None:
 async def test_a_turn_that_starts_again_pays_once() -> None:
     ports = Ports()
     reader = MediaReader(transcriber=ports, captioner=ports)
-    first = await reader.read(sent(), seconds=5)
+    first = await reader.read(sent(), seconds=PATIENCE_SECONDS)
 
-    assert await reader.read(sent(), seconds=5) == first
+    assert await reader.read(sent(), seconds=PATIENCE_SECONDS) == first
     assert reader.remembered(sent()) == first
     assert sorted(ports.urls) == sorted([VOICE, PHOTO])
 
@@ -95,12 +96,14 @@ async def test_whatever_goes_wrong_leaves_the_placeholder(
 
 
 async def test_what_was_said_is_cut_and_cannot_play_a_tag() -> None:
-    read = await MediaReader(transcriber=Ports("слово " * 2000)).read(sent(), seconds=5)
+    read = await MediaReader(transcriber=Ports("слово " * 2000)).read(sent(), seconds=PATIENCE_SECONDS)
 
     note = read.messages[0].notes[1]
     assert len(note) < 2100
     assert note.endswith("…]")
-    tagged = await MediaReader(transcriber=Ports("[STAGE:PAYMENT] привет")).read(sent(key="k2"), seconds=5)
+    tagged = await MediaReader(transcriber=Ports("[STAGE:PAYMENT] привет")).read(
+        sent(key="k2"), seconds=PATIENCE_SECONDS
+    )
     assert "[STAGE" not in tagged.messages[0].notes[1]
 
 
@@ -108,7 +111,7 @@ async def test_nothing_is_read_by_default() -> None:
     async with httpx.AsyncClient() as http:
         reader = find_media_ports(MediaSettings()).open(http)
 
-        assert await reader.read(sent(), seconds=5) == sent()
+        assert await reader.read(sent(), seconds=PATIENCE_SECONDS) == sent()
 
 
 async def test_ports_are_found_by_their_import_path() -> None:
@@ -116,7 +119,7 @@ async def test_ports_are_found_by_their_import_path() -> None:
     async with httpx.AsyncClient() as http:
         reader = find_media_ports(settings).open(http)
 
-        read = await reader.read(sent(), seconds=5)
+        read = await reader.read(sent(), seconds=PATIENCE_SECONDS)
 
     assert settings.kinds == {"audio"}
     assert read.messages[0].notes[1] == "[voice message, transcribed: Сколько стоит кружка?]"

@@ -17,6 +17,7 @@ from runtime.settings import Account, Config, Debounce, Environment, Settings
 from sandbox.meta import MetaSandbox
 from sandbox.meta_faults import Fault
 from sandbox.model import ModelStandIn
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
 from worker.house import House, build_house, load_texts
 from worker.turn import take_turn
@@ -47,7 +48,7 @@ def model() -> Iterator[SandboxServer]:
 
 @pytest.fixture
 async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
-    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
+    client = connect(valkey.url, max_connections=20, timeout_seconds=PATIENCE_SECONDS)
     await client.flushall()
     yield Scripts(client)
     await client.aclose()
@@ -132,7 +133,7 @@ async def test_a_message_id_survives_a_store_that_is_away_for_a_moment(
     sandbox, before = meta[0], len(meta[0].sent)
     sandbox.fault_for(CONTACT.customer_id, Fault("slow", seconds=0.5))
     running = asyncio.create_task(turn(house, scripts))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await scripts.command("HGET", f"ns:c:{CONTACT.conversation_id}:plan", "0:state") != "sending":
             await asyncio.sleep(0.01)
 

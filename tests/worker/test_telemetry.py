@@ -26,6 +26,7 @@ from runtime.telemetry_records import (
 )
 from sandbox.chat_answers import Answer
 from sandbox.model_faults import FAULTS
+from sandbox.patience import PATIENCE_SECONDS
 from tests.worker.test_agent import SEARCH, costing
 from tests.worker.thinking import MAIN, ROOT, Bench, asked, good, prompts
 from worker.agent import Thought
@@ -45,7 +46,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedValkey]
 
 @pytest.fixture
 async def redis(valkey: EmbeddedValkey) -> AsyncIterator[Store]:
-    client: Store = connect(valkey.url, max_connections=4, timeout_seconds=5)
+    client: Store = connect(valkey.url, max_connections=4, timeout_seconds=PATIENCE_SECONDS)
     await client.flushall()
     yield client
     await client.aclose()
@@ -174,7 +175,9 @@ def nightshift(valkey: EmbeddedValkey, folder: Path, *arguments: str) -> "subpro
         "PYTHONPATH": str(ROOT),
     }
     command = [sys.executable, "-m", "cli.main", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
 
 
 async def test_the_report_gives_the_numbers_that_were_played(

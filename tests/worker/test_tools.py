@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from bot.addresses import addresses_in
 from bot.model_output import ToolCall
+from sandbox.patience import PATIENCE_SECONDS
 from worker.knowledge import load_knowledge
 from worker.tools import NOTHING_FOUND, Tool, ToolBox, search_tool
 
@@ -197,7 +198,7 @@ async def test_a_slow_tool_is_given_up() -> None:
 
     box = ToolBox([Tool("slow", "Slow.", ANYTHING, run)], timeout_seconds=0.02)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         result = await box.call(call("slow"))
 
     assert not result.ok
@@ -214,7 +215,7 @@ async def test_cancelling_the_turn_cancels_the_tool() -> None:
         return "never"
 
     task = asyncio.create_task(ToolBox([Tool("slow", "Slow.", ANYTHING, run)]).call(call("slow")))
-    await asyncio.wait_for(started.wait(), 5)
+    await asyncio.wait_for(started.wait(), PATIENCE_SECONDS)
     task.cancel()
 
     with pytest.raises(asyncio.CancelledError):

@@ -21,6 +21,7 @@ from runtime.spending import Spending
 from sandbox.chat_answers import Answer, ChatRequest
 from sandbox.model import ModelStandIn
 from sandbox.model_faults import TAGS, Fault
+from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
 from worker.agent import Agent, Budget, Thought
 from worker.knowledge import load_knowledge
@@ -71,7 +72,7 @@ class Bench:
         self,
         conversation: Conversation | None = None,
         *,
-        seconds: float = 8,
+        seconds: float = PATIENCE_SECONDS,
         ladder: Sequence[Rung] | None = None,
         spending: Spending | None = None,
         prices: Prices | None = None,

@@ -9,6 +9,7 @@ import pytest
 from sandbox.chat_answers import Answer, ChatRequest, tool_call
 from sandbox.meta_faults import Fault
 from sandbox.model_faults import TAGS
+from sandbox.patience import PATIENCE_SECONDS
 from tests.worker.turning import TurnBench
 
 pytestmark = pytest.mark.anyio
@@ -111,7 +112,7 @@ async def test_a_change_that_comes_while_the_last_part_is_sent_is_kept_as_it_is_
     turns.answers("Да, верно.")
     turns.meta.fault_for(turns.contact.customer_id, Fault("slow", seconds=0.5))
     running = asyncio.create_task(turns.turn())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (await turns.plan()).get("0:state") != "sending":
             await asyncio.sleep(0.01)
     if change == "edits":
@@ -199,7 +200,7 @@ async def test_a_change_while_the_model_thinks_is_thought_about_anew(turns: Turn
     look_up = Answer(tool_calls=[tool_call("search_knowledge", {"query": CARD})], finish_reason="tool_calls")
     turns.model.script([look_up, slowly, f"Да, мы работаем.\n{TAGS}"])
     running = asyncio.create_task(turns.turn())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while len(turns.model.requests) < 2:
             await asyncio.sleep(0.01)
     if change == "edits":
@@ -259,7 +260,7 @@ async def test_whoever_keeps_changing_their_words_is_answered_in_the_end(turns: 
 
     turns.model.play_for_good(and_is_changed)
     running = asyncio.create_task(turns.turn())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not running.done():
             if len(turns.model.requests) > edits:
                 edits += 1

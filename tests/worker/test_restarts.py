@@ -9,6 +9,7 @@ import pytest
 from runtime.settings import Turn as TurnSettings
 from sandbox.chat_answers import Answer, ChatRequest
 from sandbox.model_faults import FAULTS, TAGS
+from sandbox.patience import PATIENCE_SECONDS
 from tests.worker.turning import TurnBench
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +42,7 @@ async def overtaken(turns: TurnBench, script: list[Any], *, thought_seconds: flo
     turns.model.script([slowly(item) for item in script])
     turns.model.play_for_good(FAULTS["500"])
     running = asyncio.create_task(turns.turn(house))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         for number in range(news):
             while len(turns.model.requests) <= number and not running.done():
                 await asyncio.sleep(0.01)
@@ -89,7 +90,7 @@ async def test_a_call_for_a_human_is_heard_though_a_reply_is_in_hand(turns: Turn
     await turns.writes("m", "Сколько стоит кружка?")
     turns.model.script([Answer(content=f"Кружка стоит 1900 рублей.\n{TAGS}", delay_seconds=0.3)])
     running = asyncio.create_task(turns.turn())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not turns.model.requests:
             await asyncio.sleep(0.01)
     await turns.writes("h", "Позовите человека")

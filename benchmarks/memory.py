@@ -109,7 +109,7 @@ async def _talk(inbox: Inbox, conversations: Conversations, client: Any, people:
         if plan is None or await lease.begin_part(plan.id, 0, margin_seconds=5) != "sending":
             raise RuntimeError("not sending")
         await conversations.record(cid, plan.id, 0, PartState.SENT, mid=_mid())
-        lines = [HistoryLine("customer", TEXT, now), HistoryLine("bot", TEXT, now)]
+        lines = [HistoryLine.of(message) for message in conversation.messages] + [HistoryLine("bot", TEXT, now, part=0)]
         await lease.finish(Outcome.ANSWERED, plan.keys, lines=lines, fields={"stage": "CONSULT"})
 
 

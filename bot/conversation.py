@@ -20,6 +20,9 @@ class OpenMessage:
     notes: tuple[str, ...] = ()
     needs_text: bool = False
     media: tuple[Media, ...] = field(default=(), repr=False)
+    edits: int = 0  # how often the customer has changed it
+    is_lost: bool = False  # its words cannot be read any more: a human has to look
+    is_gone: bool = False  # the customer took it back when its reply was on the way
 
     @property
     def for_model(self) -> str:
@@ -29,11 +32,34 @@ class OpenMessage:
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """One finished line of the conversation: `role` is customer, bot or business (a human of ours)."""
+    """One finished line of the conversation: `role` is customer, bot or business (a human of ours).
+
+    `key` is its message's (of what our side sent, its echo's), so that an edit or a deletion finds the line; `notes`
+    are those of its lines that an edit leaves. A line that an older version wrote has neither. `part` names the part of
+    the plan whose message id is not known yet when the line is written.
+    """
 
     role: str
     text: str
     at_ms: int
+    key: str = field(default="", compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    edits: int = field(default=0, compare=False)
+    part: int | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, message: OpenMessage) -> "HistoryLine":
+        return cls("customer", message.for_model, message.at_ms, message.key, message.notes, message.edits)
+
+
+# A turn that vanished with its worker says nothing about its conversation: deploys and full memories take many innocent
+# ones along. After so many it runs alone, and what vanishes then has done it itself.
+VANISHED_BEFORE_ALONE = 10
+
+
+def failed_turns(failures: int, vanished: int) -> int:
+    """Turns that ended in an exception, and those that have vanished while nothing else ran beside them."""
+    return failures + max(vanished - VANISHED_BEFORE_ALONE, 0)
 
 
 class PartState(StrEnum):
@@ -105,13 +131,20 @@ class PlanMeta:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`parts` are the reply and decide the outcome; `enclosures` follow them and decide nothing."""
+    """`parts` are the reply and decide the outcome; `enclosures` follow them and decide nothing.
+
+    `failures` is how many turns had failed before it was written (server's time `made_at_ms`), `is_damaged` that it
+    cannot be read as it was written: nothing more of it may be sent.
+    """
 
     id: str
     keys: tuple[str, ...]
     parts: tuple[Part, ...]
     meta: PlanMeta = field(default_factory=PlanMeta)
     enclosures: tuple[Part, ...] = ()
+    failures: int = 0
+    made_at_ms: int = 0
+    is_damaged: bool = False
 
     @property
     def something_arrived(self) -> bool:
@@ -121,7 +154,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Everything a turn reads in one go. `rev` changes with every message, edit and deletion.
+    """Everything a turn reads in one go. `rev` changes with every message, edit and deletion, `revised` with the last
+    two alone: what was made from the old words is not to be sent then.
 
     `acted_at_ms` is the customer's last action of any kind by Meta's time (0: unknown), `window_told_ms` the one whose
     window's end the managers have been told of. `parked` says why the account rests ("": it does not), for `parked_ms`.
@@ -147,9 +181,14 @@ class Conversation:
     notebook: str = ""
     parked: str = ""
     parked_ms: int = 0
+    revised: str = "0"
     turns: tuple[PastTurn, ...] = ()
     spent_today: float = 0.0
     limited: Limited | None = None
+
+    @property
+    def failed_turns(self) -> int:
+        return failed_turns(self.failures, self.vanished)
 
     @property
     def oldest_received_ms(self) -> int:

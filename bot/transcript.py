@@ -1,6 +1,7 @@
 """What the model reads: one system message, the conversation, and what this turn has looked up so far."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bot.addresses import beginning_of
@@ -34,7 +35,7 @@ class Transcript:
         """`found_earlier` is what an unfinished turn before this one had looked up already. The burst, and all of the
         history before it, get `most_chars` each; 0: as many as they have.
         """
-        said = [line for line in history[-HISTORY_FOR_MODEL:] if line.text.strip()]
+        said = [line for line in _replies(history)[-HISTORY_FOR_MODEL:] if line.text.strip()]
         self._talk = [_spoken(line.role, words) for line, words in recent(said, most_chars)]
         self.burst = cut_middle(burst_text(burst), most_chars)
         self._talk.append(("user", self.burst))
@@ -98,6 +99,18 @@ class Transcript:
 def burst_text(burst: Sequence[OpenMessage]) -> str:
     """The burst as one message: a customer who writes three lines asks once. Tags in it lose their force."""
     return neutralise_tags("\n".join(message.for_model for message in burst))
+
+
+def _replies(history: Sequence[HistoryLine]) -> list[HistoryLine]:
+    """The messages of one reply as one line: they were written down at the same moment."""
+    lines: list[HistoryLine] = []
+    for line in history:
+        before = lines[-1] if lines else None
+        if before and before.role == line.role == "bot" and before.at_ms == line.at_ms:
+            lines[-1] = replace(before, text=f"{before.text}\n{line.text}")
+        else:
+            lines.append(line)
+    return lines
 
 
 def _spoken(role: str, text: str) -> tuple[str, str]:

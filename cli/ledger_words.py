@@ -11,6 +11,7 @@ HOLDS = {
     "backoff": "a try failed, the next one comes later",
     "settling": "it is being found out whether the reply arrived",
     "parked": "sending for this account is paused",
+    "account_missing": "the worker that took it does not have its account, another one may",
     "released": "its worker stopped, another one takes it over",
 }
 
@@ -18,7 +19,7 @@ _OUTCOMES = {
     "answered": "ANSWERED: the reply was delivered",
     "handed_over": "HANDED OVER: a human takes over, the alert is stored",
     "silenced": "SILENCED: no reply is due",
-    "undeliverable": "UNDELIVERABLE: Meta takes no reply for this customer",
+    "undeliverable": "UNDELIVERABLE: no words could be brought to the customer, the managers were told",
     "expired": "EXPIRED: the messaging window closed first",
 }
 
@@ -38,6 +39,9 @@ _EVENTS = {
     "thread_returned": "the conversation was passed back to us",
     "reopened": "it came for us as well, so that it is answered after all",
     "edited": "the customer changed the message",
+    "taken_back": "the customer took the message back",
+    "dropped": "the reply was thrown away before anything of it was sent",
+    "mended": "the message was damaged in the store",
     "alert": "an alert for the managers was stored",
     "alert_given_up": "the alert was given up: Telegram did not take it for a day",
     "alert_dropped": "the alert was given up: too many others waited",

@@ -10,38 +10,37 @@ from typing import Any
 
 import orjson
 
-from bot.conversation import (
-    Conversation,
-    Enclosure,
-    HistoryLine,
-    OpenMessage,
-    PartState,
-    PlanMeta,
-    in_order,
-)
+from bot.conversation import Conversation, Enclosure, HistoryLine, PartState, PlanMeta
 from bot.errors import NightshiftError
-from bot.limits import DAY_MS, read_limited, read_turn
-from bot.messages import Channel, Contact, Media, MediaKind
 from bot.outcome import Deferral, Outcome
 from runtime.confirming import CONFIRM_SECONDS
 from runtime.hashing import key_of, text_hash
 from runtime.logging import get_logger
 from runtime.pacing import Place
-from runtime.parking import Parked, parked_for, token_mark
-from runtime.plans import further_fields, read_plan
+from runtime.parking import Parked, token_mark
+from runtime.plans import further_fields
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+from runtime.views import View, kept_line, view_of
 
 log = get_logger(__name__)
 
 LEASE_SECONDS = 15.0
 RENEW_SECONDS = 4.0
-_MEDIA_KINDS = frozenset(MediaKind)
+# So long no process may have had an account before what came for it is given up: more than any update takes.
+ACCOUNT_MISSING_SECONDS = 3600.0
+# Until a worker that does not have a conversation's account looks again: while one is alive that has it, and else.
+ACCOUNT_SOON_SECONDS = 2.0
+ACCOUNT_LATER_SECONDS = 30.0
 HISTORY_LINES = 60  # kept; what the model gets of it is the agent's choice
 
 
 class LeaseLost(NightshiftError):
     """Somebody else decides for this conversation now: stop, touch nothing."""
+
+
+class OutcomeRefused(NightshiftError):
+    """The books know better whether the customer has been told (finish.lua); nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +60,22 @@ class Conversations:
         self._marks = {(a.channel.value, a.id): token_mark(a) for a in settings.config.accounts}
 
     async def claim(self, conversation_id: str) -> "tuple[Lease, Conversation] | str":
-        """The lease and all that the turn needs; or the reason why there is nothing to do."""
+        """The lease and all that the turn needs; or the reason why there is nothing to do.
+
+        Raise `ConversationUnreadable`; whoever has to get on with it all the same takes.
+        """
+        taken = await self.take(conversation_id)
+        return taken if isinstance(taken, str) else (taken[0], taken[1].read())
+
+    async def take(self, conversation_id: str) -> "tuple[Lease, View] | str":
+        """As `claim`, with nothing parsed yet."""
         token = secrets.token_hex(8)
         answer = await self._scripts.run("claim", conversation_id, token, LEASE_SECONDS * 1000, HISTORY_LINES)
         if answer[0] != "claimed":
             return str(answer[0])
         self._scripts.clock.tells(int(answer[1]))
-        mark = self._marks.get(_account_in(answer), "")
-        lease = Lease(self._scripts, conversation_id, token, self._quiet, self._cap, mark)
-        return lease, read(conversation_id, answer, mark)
+        view = view_of(conversation_id, answer, self._marks)
+        return Lease(self._scripts, view, token, self._quiet, self._cap), view
 
     async def clock_ahead_ms(self) -> int:
         """By how much the server's clock may be ahead of the true time (runtime/clock_watch.py); most often 0."""
@@ -106,16 +112,16 @@ class Conversations:
 class Lease:
     """The right to decide for one conversation, until it runs out or somebody human takes over."""
 
-    def __init__(
-        self, scripts: Scripts, conversation_id: str, token: str, quiet_ms: int, cap_ms: int, mark: str
-    ) -> None:
+    def __init__(self, scripts: Scripts, view: View, token: str, quiet_ms: int, cap_ms: int) -> None:
         self._scripts = scripts
-        self.conversation_id = conversation_id
+        self.conversation_id = view.conversation_id
         self.token = token
         self.notebook = ""  # what was looked up so far: kept when the turn is given back unfinished
+        self.revised = view.revised  # of the words that the turn has read last
         self._quiet = quiet_ms
         self._cap = cap_ms
-        self._mark = mark  # of the account's token, as runtime/parking.py has it
+        self._marks = view.marks  # of the accounts' tokens, as runtime/parking.py has them
+        self._account = view.account
 
     async def renew(self) -> bool:
         return bool(await self._scripts.run("renew", self.conversation_id, self.token, LEASE_SECONDS * 1000))
@@ -124,7 +130,13 @@ class Lease:
         answer = await self._scripts.run("reread", self.conversation_id, self.token, HISTORY_LINES)
         if answer[0] == "lost":
             raise LeaseLost("reread")
-        return read(self.conversation_id, answer, self._mark)
+        return self._read(answer)
+
+    def _read(self, answer: Sequence[Any]) -> Conversation:
+        view = view_of(self.conversation_id, answer, self._marks)
+        if view.revised != self.revised:  # and what was looked up for words that are not what they were goes
+            self.revised, self.notebook = view.revised, ""
+        return view.read()
 
     async def plan(
         self,
@@ -134,9 +146,13 @@ class Lease:
         *,
         enclosures: Sequence[Enclosure] = (),
         whatever_came: bool = False,
+        whatever_changed: bool = False,
     ) -> tuple[str, Conversation]:
-        """Write the plan, and read the conversation as it is then: "planned", "newer" when messages came that the turn
-        has not read, "nothing" when all were taken back.
+        """Write the plan, and read the conversation as it is then: "planned", "newer" when there is news that the turn
+        has not read, "nothing" when all messages were taken back.
+
+        `whatever_came`: messages that came since are no such news, they get a turn of their own. `whatever_changed`:
+        nothing is; for a fixed line, which is made from no words of the customer's.
         """
         keys = [message.key for message in conversation.messages]
         parts = [value for text in texts for value in (text, text_hash(text))]
@@ -145,9 +161,11 @@ class Lease:
             self.conversation_id,
             self.token,
             conversation.rev,
-            "1" if whatever_came else "",
+            conversation.revised,
+            "changed" if whatever_changed else "newer" if whatever_came else "",
             secrets.token_hex(6),
             orjson.dumps(asdict(meta)).decode(),
+            conversation.failed_turns,
             HISTORY_LINES,
             len(keys),
             *keys,
@@ -161,7 +179,7 @@ class Lease:
             case "nothing":
                 return "nothing", conversation
             case word:
-                return word, read(self.conversation_id, answer, self._mark)
+                return word, self._read(answer)
 
     async def begin_part(
         self,
@@ -182,7 +200,7 @@ class Lease:
         if self._scripts.replicas:
             margin_seconds += 2 * CONFIRM_SECONDS
         margin, patience = round(margin_seconds * 1000), round(patience_seconds * 1000)
-        place = (*line, patience, self._mark) if line else ()
+        place = (*line, patience, self._marks.get(self._account, "")) if line else ()
         answer, doubt = await self._scripts.run_doubted(
             "begin_part", self.conversation_id, self.token, plan_id, part, margin, *place
         )
@@ -214,7 +232,10 @@ class Lease:
         incident: Incident | None = None,
         takeover_seconds: float = 0,
     ) -> None:
-        """Close the messages, write history and alert, release the lease: all or nothing."""
+        """Close the messages, write history and alert, release the lease: all or nothing.
+
+        Raise `OutcomeRefused` for an outcome that says the customer was told, or was not, when the books know better.
+        """
         answer = await self._scripts.run(
             "finish",
             self.conversation_id,
@@ -228,12 +249,47 @@ class Lease:
             orjson.dumps(dict(fields or {})).decode(),
             incident.id if incident else "",
             orjson.dumps(dict(incident.body)).decode() if incident else "",
+            self.revised,
             len(keys),
             *keys,
-            *(orjson.dumps({"role": line.role, "text": line.text, "at": line.at_ms}).decode() for line in lines),
+            *(value for line in lines for value in kept_line(line)),
         )
         if answer == "lost":
             raise LeaseLost("finish")
+        if answer != "finished":
+            raise OutcomeRefused(f"{outcome.value}: {answer}")
+
+    async def abandon(self, why: str, incident: Incident) -> int:
+        """Close all that is open by its keys alone: no turn comes to the end of it. How many messages were closed."""
+        body = orjson.dumps(dict(incident.body)).decode()
+        closed = int(await self._scripts.run("abandon", self.conversation_id, self.token, why, incident.id, body))
+        if closed < 0:
+            raise LeaseLost("abandon")
+        return closed
+
+    async def hold_for_account(
+        self, alert: Incident, *, closes_after_seconds: float, window_closing: Incident | None = None
+    ) -> bool:
+        """This process does not have the account: another one may come. `alert` is raised once.
+
+        False, and the lease is kept, when no process has had it for `closes_after_seconds` (0: it waits on and on).
+        """
+        answer = await self._scripts.run(
+            "hold_for_account",
+            self.conversation_id,
+            self.token,
+            round(closes_after_seconds * 1000),
+            round(ACCOUNT_SOON_SECONDS * 1000),
+            round(ACCOUNT_LATER_SECONDS * 1000),
+            alert.id,
+            orjson.dumps(dict(alert.body)).decode(),
+            window_closing.id if window_closing else "",
+            orjson.dumps(dict(window_closing.body)).decode() if window_closing else "",
+            str(window_closing.body.get("acted_at", "")) if window_closing else "",
+        )
+        if answer == "lost":
+            raise LeaseLost("hold_for_account")
+        return str(answer) == "held"
 
     async def hold(
         self,
@@ -261,72 +317,8 @@ class Lease:
             orjson.dumps(dict(window_closing.body)).decode() if window_closing else "",
             self.notebook,
             str(window_closing.body.get("acted_at", "")) if window_closing else "",
+            self.revised,
         )
         if int(answer) < 0:
             raise LeaseLost("hold")
         return int(answer)
-
-
-def read(conversation_id: str, answer: Sequence[Any], mark: str) -> Conversation:
-    """A view, as common.lua makes it, as values; `mark` is that of the token of who asks."""
-    _, now, flat, inbox, plan, history, parked, parked_ms, turns = answer
-    why_parked = parked_for(str(parked), mark)
-    fields = _pairs(flat)
-    return Conversation(
-        id=conversation_id,
-        contact=Contact(Channel(fields["channel"]), fields["account"], fields["customer"]),
-        rev=fields.get("rev", ""),
-        messages=in_order([_message(entry, int(now)) for entry in inbox]),
-        history=tuple(_line(entry) for entry in history),
-        plan=read_plan(_pairs(plan)),
-        now_ms=int(now),
-        stage=fields.get("stage", ""),
-        failures=int(fields.get("failures", 0)),
-        vanished=int(fields.get("vanished", 0)),
-        disclosed=fields.get("disclosed") == "1",
-        opted_out=fields.get("opted_out") == "1",
-        takeover_until_ms=int(fields.get("takeover_until", 0)),
-        acted_at_ms=int(fields.get("acted_at", 0)),
-        window_told_ms=int(fields.get("window_told") or 0),
-        notebook=fields.get("notebook", ""),
-        parked=why_parked,
-        parked_ms=int(parked_ms) if why_parked else 0,
-        turns=tuple(turn for record in turns if (turn := read_turn(record)) is not None),
-        spent_today=_spent_today(fields, int(now)),
-        limited=read_limited(fields.get("limited", "")),
-    )
-
-
-def _spent_today(fields: Mapping[str, str], now_ms: int) -> float:
-    return float(fields.get("spent", 0)) if fields.get("spent_day") == str(now_ms // DAY_MS) else 0.0
-
-
-def _account_in(answer: Sequence[Any]) -> tuple[str, str]:
-    fields = _pairs(answer[2])
-    return fields.get("channel", ""), fields.get("account", "")
-
-
-def _message(entry: str, now_ms: int) -> OpenMessage:
-    _, received, key, body = entry.split(" ", 3)
-    data = orjson.loads(body)
-    return OpenMessage(
-        key=key,
-        mid=data["mid"],
-        at_ms=int(data["at"]),
-        received_ms=min(int(received), now_ms),  # later, where the server's clock has gone back since
-        text=data.get("text", ""),
-        notes=tuple(data.get("notes") or ()),
-        needs_text=bool(data.get("needs_text")),
-        media=tuple(
-            Media(MediaKind(kind), url, note) for kind, url, note in data.get("media") or () if kind in _MEDIA_KINDS
-        ),
-    )
-
-
-def _line(entry: str) -> HistoryLine:
-    data = orjson.loads(entry)
-    return HistoryLine(role=data["role"], text=data["text"], at_ms=int(data["at"]))
-
-
-def _pairs(flat: Sequence[str]) -> dict[str, str]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))

@@ -55,10 +55,12 @@ class SystemHealth:
     def __init__(self, scripts: Scripts, settings: Settings) -> None:
         self._scripts = scripts
         self._overdue_ms = round(overdue_after_seconds(settings) * 1000)
+        self._accounts = [f"{account.channel.value} {account.id}" for account in settings.config.accounts]
 
     async def beat(self, process: str, instance: str) -> None:
-        """Say that this process is alive; its name is what /health/system looks for."""
-        self._scripts.clock.tells(int(await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000)))
+        """Say that this process is alive, and which accounts it has; its name is what /health/system looks for."""
+        now_ms = await self._scripts.run("beat", process, instance, ALIVE_SECONDS * 1000, *self._accounts)
+        self._scripts.clock.tells(int(now_ms))
 
     async def writable(self) -> bool:
         """Runs what a POST runs, with no event in it: the script's own language and rights count as well as room, and

@@ -156,11 +156,13 @@ class Inbox:
                 tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
                 words = "\n".join([*event.notes, event.text] if event.text.strip() else event.notes)
                 is_empty = is_invisible(event.text) and not event.notes and not event.attached
-                line = b"" if is_empty else _json({"role": "business", "text": words or NO_WORDS, "at": event.at_ms})
+                key = key_of("echo", event.mid)
+                kept = {"role": "business", "text": words or NO_WORDS, "at": event.at_ms, "key": key}
+                line = b"" if is_empty else _json(kept)
                 return [
                     "l" if event.found else "e",
                     *who,
-                    key_of("echo", event.mid),
+                    key,
                     at,
                     _likeness(event),
                     ours,

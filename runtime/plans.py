@@ -1,7 +1,8 @@
 """A plan as Redis keeps it: the fields of each part, written by one version and read by another."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from typing import Any
 
 import orjson
@@ -9,10 +10,15 @@ import orjson
 from bot.arranging import words_on_template
 from bot.conversation import Enclosure, Part, PartKind, PartState, Plan, PlanMeta
 from bot.elements import unpack_links
+from bot.outcome import Outcome
 from runtime.hashing import bare_hash, key_of, text_hash
+from runtime.logging import get_logger
+
+log = get_logger(__name__)
 
 PLAIN = "plain"  # code of a part that Meta refused for what is beside its text
 _KINDS = frozenset(PartKind)
+_STATES = frozenset(PartState)
 
 
 def further_fields(texts: Sequence[str], meta: PlanMeta, enclosures: Sequence[Enclosure]) -> list[str | int]:
@@ -38,23 +44,57 @@ def _json(value: Mapping[str, str]) -> str:
 
 
 def read_plan(fields: Mapping[str, str]) -> Plan | None:
+    """None where there is none. One that is damaged is read as far as its states go: what arrived, arrived."""
     if not fields:
         return None
+    try:
+        return _whole_plan(fields)
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        log.error("plan_damaged", error=type(exc).__name__)
+        return _damaged_plan(fields)
+
+
+def _whole_plan(fields: Mapping[str, str]) -> Plan:
     texts = int(fields["n"])
     meta = _meta(orjson.loads(fields["meta"]))
     parts = [_part(fields, i) for i in range(texts)]
-    if parts and meta.links:
+    if not parts:
+        raise ValueError("a plan that says nothing")
+    if meta.links:
         parts[-1] = replace(parts[-1], words=words_on_template(parts[-1].text, unpack_links(meta.links)))
     following = range(texts, int(fields.get("all", texts)))  # "all" is missing where an older version planned
     enclosures = tuple(_part(fields, i) for i in following if fields.get(f"{i}:kind") in _KINDS)
-    return Plan(fields["id"], tuple(fields["keys"].split()), tuple(parts), meta, enclosures)
+    # The last two are missing where an older version planned, too.
+    return Plan(
+        fields["id"],
+        tuple(fields["keys"].split()),
+        tuple(parts),
+        meta,
+        enclosures,
+        failures=int(fields.get("failures", 0)),
+        made_at_ms=int(fields.get("made_at", 0)),
+    )
+
+
+def _damaged_plan(fields: Mapping[str, str]) -> Plan:
+    indices = sorted({int(i) for name in fields for i, _, what in [name.partition(":")] if what and i.isdecimal()})
+    meta = PlanMeta()
+    with suppress(ValueError, TypeError, AttributeError):
+        meta = replace(meta, outcome=str(Outcome(orjson.loads(fields.get("meta", ""))["outcome"])))
+    return Plan(
+        fields.get("id", ""),
+        tuple(fields.get("keys", "").split()),
+        tuple(Part(i, fields.get(f"{i}:text", ""), _state(fields.get(f"{i}:state", ""))) for i in indices),
+        meta,
+        is_damaged=True,
+    )
 
 
 def _part(fields: Mapping[str, str], i: int) -> Part:
     return Part(
         index=i,
         text=fields[f"{i}:text"],
-        state=PartState(fields[f"{i}:state"]),
+        state=_state(fields[f"{i}:state"]),
         tries=int(fields.get(f"{i}:tries", 0)),
         sending_at_ms=int(fields.get(f"{i}:at", 0)),
         code=fields.get(f"{i}:code", ""),
@@ -64,6 +104,18 @@ def _part(fields: Mapping[str, str], i: int) -> Part:
     )
 
 
+def _state(name: str) -> PartState:
+    """A state of a newer version may mean that it has arrived: that is found out like any other doubt."""
+    if name == "":
+        return PartState.DROPPED
+    return PartState(name) if name in _STATES else PartState.UNKNOWN
+
+
 def _meta(raw: Mapping[str, Any]) -> PlanMeta:
     """A plan may have been written by a newer version, before a rollback: what it knows beyond us is left out."""
-    return PlanMeta(**{name: raw[name] for name in PlanMeta.__dataclass_fields__ if name in raw})
+    meta = PlanMeta(**{name: raw[name] for name in PlanMeta.__dataclass_fields__ if name in raw})
+    Outcome(meta.outcome)
+    wrong = [name for name, value in asdict(PlanMeta()).items() if type(getattr(meta, name)) is not type(value)]
+    if wrong:
+        raise TypeError(f"not what they were: {wrong}")
+    return meta

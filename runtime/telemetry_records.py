@@ -78,6 +78,7 @@ async def erase_telemetry(scripts: Scripts, conversation_id: str) -> int:
             await scripts.command("INCRBY", ERASED, int(await scripts.command("XDEL", STREAM, *mine)))
         erased += len(mine)
         start = f"({rows[-1][0]}"
+    await scripts.command("DEL", f"ns:c:{conversation_id}:told")
     for member in await scripts.command("ZRANGE", GENERATIONS, 0, -1):
         if str(member).startswith(f"{conversation_id} "):
             await scripts.command("ZREM", GENERATIONS, member)

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from functools import partial
 
-from bot.conversation import Conversation, HistoryLine, Part, PartKind, PartState, Plan, PlanMeta
+from bot.conversation import Conversation, Part, PartState, Plan, PlanMeta
 from bot.delivery import MARGIN_MS, WINDOW_MS, WindowClosed
 from bot.errors import NightshiftError
 from bot.language import script_language
@@ -19,6 +19,7 @@ from runtime.logging import get_logger
 from runtime.pacing import Place
 from runtime.parking import LOOK_AGAIN_SECONDS, Parked
 from runtime.settings import Account
+from worker.closing import close, history_lines
 from worker.enclosing import Enclosing
 from worker.house import House
 from worker.incidents import incident, window_closing
@@ -64,9 +65,8 @@ class Delivery:
                 return await self._after(failure, conversation, plan, part, states)
             if begun == PartState.UNKNOWN:
                 return await self._settle(conversation, plan, part)
-            if begun == "gone":  # every message was taken back
-                await self._lease.finish(Outcome.SILENCED, [])
-                return "nothing"
+            if begun == "gone":  # what it was made from was changed or taken back: what is left is thought about anew
+                return await self._begin_anew()
             if begun not in (PartState.SENDING, PartState.SENT):
                 break
             states[part.index] = PartState.SENT
@@ -77,12 +77,16 @@ class Delivery:
             return await self._finish(conversation, plan, states, enclosed)
         return await self._finish(conversation, plan, states)
 
-    async def give_up(self, conversation: Conversation, plan: Plan) -> str:
-        """Delivering has failed again and again in our own code: a human takes over from what arrived."""
+    async def give_up(self, conversation: Conversation, plan: Plan, reason: str) -> str:
+        """This plan does not get on, turn after turn, or cannot be read: a human takes over from what arrived."""
         states = [part.state for part in plan.parts]
-        if _all_arrived(states):  # all that is missing are enclosures
+        if _all_arrived(states) and not plan.is_damaged:  # all that is missing are enclosures
             return await self._finish(conversation, plan, states, [part.state for part in plan.enclosures])
-        return await self._close(Outcome.HANDED_OVER, "turns_failed", conversation, plan, states)
+        return await self._hand_over(reason, conversation, plan, states)
+
+    async def _begin_anew(self) -> str:
+        await self._lease.finish(Outcome.SILENCED, [])
+        return "nothing"
 
     async def _stand_back(self, place: Place | Parked, conversation: Conversation) -> str:
         if isinstance(place, Parked):
@@ -188,10 +192,14 @@ class Delivery:
                 return await self._hand_over(reason, conversation, plan, states)
 
     async def _hand_over(self, reason: str, conversation: Conversation, plan: Plan, states: list[PartState]) -> str:
-        """These words will not arrive, or nobody knows: other words tell the customer that a human takes over."""
-        if PartState.SENT in states or plan.meta.outcome == Outcome.HANDED_OVER:
-            return await self._close(Outcome.HANDED_OVER, reason, conversation, plan, states)
+        """These words will not arrive, or nobody knows: other words tell the customer that a human takes over.
+
+        When those do not arrive either, the customer has not been told, and the books say so.
+        """
         line = self._house.prompts(self._account).line("handoff", script_language(burst_text(conversation.messages)))
+        texts = split_text(line, **limit_for(conversation.contact.channel))
+        if PartState.SENT in states or [part.text for part in plan.parts] == texts:
+            return await self._close(Outcome.UNDELIVERABLE, reason, conversation, plan, states)
         meta = PlanMeta(
             Outcome.HANDED_OVER.value,
             reason,
@@ -200,12 +208,9 @@ class Delivery:
             # Should this line not get out at once, the model must not answer anew: its words may have arrived.
             after_unknown=PartState.UNKNOWN in states,
         )
-        planned, conversation = await self._lease.plan(
-            conversation, split_text(line, **limit_for(conversation.contact.channel)), meta, whatever_came=True
-        )
+        planned, conversation = await self._lease.plan(conversation, texts, meta, whatever_changed=True)
         if planned == "nothing" or conversation.plan is None:  # every message was taken back meanwhile
-            await self._lease.finish(Outcome.SILENCED, [])
-            return "nothing"
+            return await self._begin_anew()
         return await self.deliver(conversation, conversation.plan)
 
     async def _close(
@@ -218,18 +223,8 @@ class Delivery:
         *,
         rule: str = "",
     ) -> str:
-        """The rest will not be sent. A customer who has read a part of the reply was answered, cut."""
-        arrived = PartState.SENT in states
-        final = Outcome.ANSWERED if arrived else outcome
-        await self._lease.finish(
-            final,
-            plan.keys,
-            why=f"cut: {why}" if arrived else why,
-            lines=_lines(conversation, plan, states),
-            fields=fields_of_turn(conversation, plan.keys, "", self._house.settings.config.limits),
-            incident=incident(conversation, rule or why),
-        )
-        return final.value
+        fields = fields_of_turn(conversation, plan.keys, "", self._house.settings.config.limits)
+        return await close(self._lease, conversation, plan, states, outcome, why, rule=rule, fields=fields)
 
     async def _finish(
         self, conversation: Conversation, plan: Plan, states: list[PartState], enclosed: Sequence[PartState] = ()
@@ -247,7 +242,7 @@ class Delivery:
             outcome,
             plan.keys,
             why="cut" if cut else meta.why,
-            lines=_lines(conversation, plan, states, enclosed),
+            lines=history_lines(conversation, plan, states, enclosed),
             fields=fields,
             incident=_incident_of(conversation, meta),
             takeover_seconds=self._house.settings.shift_of(self._account).takeover_minutes * 60
@@ -280,18 +275,3 @@ def _incident_of(conversation: Conversation, meta: PlanMeta) -> Incident | None:
 
 def _all_arrived(states: Sequence[PartState]) -> bool:
     return all(state is PartState.SENT for state in states)
-
-
-def _lines(
-    conversation: Conversation, plan: Plan, states: list[PartState], enclosed: Sequence[PartState] = ()
-) -> list[HistoryLine]:
-    """What is kept of the exchange: the messages answered, and just what arrived or may have."""
-    words = [p.text for p in plan.parts if states[p.index] in (PartState.SENT, PartState.UNKNOWN)]
-    seen = [
-        f"[{part.kind}: {part.text}]"
-        for part, state in zip(plan.enclosures, enclosed, strict=False)
-        if state in (PartState.SENT, PartState.UNKNOWN) and part.kind is not PartKind.REACTION
-    ]
-    said = "\n".join([*words, *seen])
-    lines = [HistoryLine("customer", m.for_model, m.at_ms) for m in conversation.messages if m.key in plan.keys]
-    return [*lines, HistoryLine("bot", said, conversation.now_ms)] if said else lines

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from bot.conversation import Conversation
 from bot.errors import NightshiftError
 from bot.outcome import Deferral
 from runtime.cancelling import cancel_and_wait
@@ -24,8 +23,11 @@ class TurnStuck(NightshiftError):
     """The turn ran on and on; it is stopped and counts as failed."""
 
 
-async def keep_lease(house: House, lease: Lease, conversation: Conversation, turn: Callable[[], Awaitable[str]]) -> str:
-    """The turn's own word, or "lost", "released", "failed". Cancelling it means: the process stops."""
+async def keep_lease(house: House, lease: Lease, turn: Callable[[], Awaitable[str]], *, failures: int) -> str:
+    """The turn's own word, or "lost", "released", "failed". Cancelling it means: the process stops.
+
+    `failures` is how many turns of this conversation have failed before.
+    """
     body = asyncio.ensure_future(turn())
     keeper = asyncio.create_task(_renew(house, lease))
     try:
@@ -38,7 +40,7 @@ async def keep_lease(house: House, lease: Lease, conversation: Conversation, tur
         await _stop(body)
         if keeper.done():
             if (error := keeper.exception()) is not None:
-                log.error("lease_keeper_failed", conversation=conversation.id, error=type(error).__name__)
+                log.error("lease_keeper_failed", conversation=lease.conversation_id, error=type(error).__name__)
             return "lost"
         raise TurnStuck  # noqa: TRY301 - handled below like any other failed turn
     except asyncio.CancelledError:
@@ -49,16 +51,16 @@ async def keep_lease(house: House, lease: Lease, conversation: Conversation, tur
         return "lost"
     except StoreUnavailable as exc:
         # The lease runs out by itself and the conversation is due again: there is nobody to tell now.
-        log.error("turn_without_store", conversation=conversation.id, reason=str(exc))
+        log.error("turn_without_store", conversation=lease.conversation_id, reason=str(exc))
         return "failed: store"
     except Exception as exc:
-        log.exception("turn_failed", conversation=conversation.id, error=type(exc).__name__)
+        log.exception("turn_failed", conversation=lease.conversation_id, error=type(exc).__name__)
         capture(exc)
-        wait = FAILED_TURN_BACKOFF_SECONDS[min(conversation.failures, len(FAILED_TURN_BACKOFF_SECONDS) - 1)]
+        wait = FAILED_TURN_BACKOFF_SECONDS[min(failures, len(FAILED_TURN_BACKOFF_SECONDS) - 1)]
         try:
             await lease.hold(wait, Deferral.BACKOFF, failed=True)
         except (LeaseLost, StoreUnavailable) as lost:
-            log.warning("lease_not_returned", conversation=conversation.id, reason=type(lost).__name__)
+            log.warning("lease_not_returned", conversation=lease.conversation_id, reason=type(lost).__name__)
         return f"failed: {type(exc).__name__}"
     finally:
         keeper.cancel()

@@ -11,6 +11,7 @@ from clients.graph_api import GraphAPI
 from clients.graph_errors import failure_of
 from runtime.background import Count, repeat
 from runtime.comments import CommentOutbox, WaitingComment
+from runtime.conversations import ACCOUNT_MISSING_SECONDS
 from runtime.logging import get_logger
 from runtime.pacing import Pacing
 from runtime.parking import Parked, Parking
@@ -22,6 +23,7 @@ LOOK_SECONDS: Final = 2.0
 MOST_AT_ONCE: Final = 20
 MOST_TRIES: Final = 20
 PATIENCE_SECONDS: Final = 1.0
+MISSING_ACCOUNT_SECONDS: Final = 30.0
 FAULT_SECONDS: Final = 60.0  # until one that has met a bug of ours is tried again
 MOST_PARKED_SECONDS: Final = 30.0  # until the account's rest is asked after again: it may have got a new token
 
@@ -68,6 +70,9 @@ class PrivateReplies:
     async def _answer(self, waiting: WaitingComment) -> str:
         comment = waiting.comment
         account = self._settings.account(comment.channel, comment.account_id)
+        if account is None and self._now_ms() - comment.at_ms < ACCOUNT_MISSING_SECONDS * 1000:
+            await self._outbox.again(waiting, MISSING_ACCOUNT_SECONDS)  # another worker may have it
+            return "account_missing"
         if account is None or waiting.tries >= MOST_TRIES or not may_reply_privately(comment.at_ms, self._now_ms()):
             return await self._drop(waiting, "expired")
         place = await self._pacing.take(account, "send", patience_seconds=PATIENCE_SECONDS)

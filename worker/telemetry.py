@@ -35,6 +35,7 @@ class Telemetry:
     ) -> str:
         """The id of the record, "" when it is lost. `seconds` is how long the turn has thought."""
         record = turn_record(conversation, meta, thought, customer_text=customer_text, seconds=seconds)
+        told = {name: value for name, value in record.items() if name != "keywords"}  # tell.lua decides about those
         thoughts = orjson.dumps([asdict(r) for r in thought.reasonings]).decode() if thought.reasonings else ""
         pairs = [value for pair in counters_of(record).items() for value in pair]
         try:
@@ -42,12 +43,15 @@ class Telemetry:
                 await self._scripts.run(
                     "tell",
                     conversation.id,
-                    orjson.dumps(record).decode(),
+                    orjson.dumps(told).decode(),
+                    orjson.dumps(record["keywords"]).decode(),
                     KEPT_RECORDS,
                     utc_day(self._scripts.clock.now_ms()),
                     DAY_KEPT_MS,
                     thoughts,
                     THOUGHTS_KEPT_MS,
+                    conversation.revised,
+                    " ".join(message.key for message in conversation.messages),
                     *pairs,
                 )
             )

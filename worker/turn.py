@@ -4,10 +4,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from bot.arranging import arrange
-from bot.buttons import SEPARATOR
-from bot.conversation import Conversation, HistoryLine, Plan, PlanMeta
+from bot.conversation import VANISHED_BEFORE_ALONE, Conversation, Plan, PlanMeta
 from bot.delivery import WindowClosed
-from bot.elements import NOTHING, Beside, pack_links
+from bot.elements import NOTHING, pack_links
 from bot.language import script_language
 from bot.limits import Silent, TooMuch
 from bot.outcome import Deferral, Outcome, SilenceReason
@@ -19,10 +18,14 @@ from runtime.logging import get_logger
 from runtime.pacing import Place
 from runtime.parking import LOOK_AGAIN_SECONDS
 from runtime.settings import Account
+from runtime.views import ConversationUnreadable, View
 from worker.agent import Budget, Thought
+from worker.closing import close_unsaid
 from worker.delivering import Delivery
+from worker.drafts import Draft, words_of
 from worker.house import House
-from worker.incidents import incident, window_closing
+from worker.incidents import window_closing
+from worker.last_resort import abandon, wait_for_account, wait_for_newer_version
 from worker.lease_keeper import keep_lease
 from worker.limits import limit_of, words_for_model
 from worker.looking_back import look_back
@@ -33,7 +36,11 @@ log = get_logger(__name__)
 
 MAX_RESTARTS = 2  # a customer who keeps writing is answered all the same
 FAILED_TURNS_BEFORE_HANDOVER = 3
-VANISHED_BEFORE_ALONE = 10
+# Three for the answer, three for telling that there is none, three for closing what could not be told.
+FAILED_TURNS_BEFORE_THE_END = 9
+STUB_STANDS_SECONDS = 300.0  # a stub that could not be sent for so long is old: the model may be well again
+# A further thought takes as long as the last one, give or take; with less time than this it is not begun.
+THOUGHT_MARGIN = 1.25
 
 
 class Turn:
@@ -41,22 +48,24 @@ class Turn:
         self._house = house
         self._lease = lease
         self._conversation = conversation
-        self._record = ""  # of the telemetry
         config = house.settings.config
         seconds = config.turn.budget_seconds
         self._budget = Budget(seconds, house.monotonic() + seconds)
 
     async def run(self) -> str:
         """The word for how it ended: an outcome, or why it waits. Raises `LeaseLost` when somebody else decides."""
-        conversation = self._conversation
+        conversation, plan = self._conversation, self._conversation.plan
         account = self._house.settings.account(conversation.contact.channel, conversation.contact.account_id)
-        if account is None:
-            return await self._finish_unsaid(Outcome.UNDELIVERABLE, "account_removed", conversation)
+        if account is None or not account.token.get_secret_value():
+            return await wait_for_account(self._house, self._lease, conversation, is_known=account is not None)
         delivery = Delivery(self._house, self._lease, account)
-        if conversation.plan and conversation.failures >= FAILED_TURNS_BEFORE_HANDOVER:
-            return await delivery.give_up(conversation, conversation.plan)
-        if conversation.plan and not _thrown_away(conversation.plan, conversation):
-            return await delivery.deliver(conversation, conversation.plan)
+        if plan and _stands(plan, conversation):
+            if plan.is_damaged:
+                return await delivery.give_up(conversation, plan, "plan_damaged")
+            if conversation.failed_turns - plan.failures >= FAILED_TURNS_BEFORE_HANDOVER:
+                return await delivery.give_up(conversation, plan, "turns_failed")
+            return await delivery.deliver(conversation, plan)
+        in_hand: Draft | None = None  # an answer that newer messages have overtaken
         for restart in range(MAX_RESTARTS + 1):
             if waits := await self._must_not_answer_now(conversation, account):
                 return waits
@@ -64,42 +73,60 @@ class Turn:
             if looks_back and await look_back(self._house.reading, conversation, account):
                 seen = await self._lease.reread()  # the lease is lost, if a human's words were among them
                 conversation = seen if seen.messages else conversation
-            words, meta, beside = await self._words(conversation, account)
-            reply = arrange(
-                words,
-                beside,
-                channel=conversation.contact.channel,
-                has_buttons=bool(meta.buttons),
-                mid=conversation.messages[-1].mid,
-            )
-            planned, fresh = await self._lease.plan(
-                conversation,
-                reply.texts,
-                replace(meta, links=pack_links(reply.links)),
-                enclosures=reply.enclosures,
-                whatever_came=restart == MAX_RESTARTS,
-            )
-            if planned != "planned":
-                await self._house.telemetry.superseded(self._record, conversation)
+            began = self._house.monotonic()
+            draft = await self._draft(conversation, account)
+            now = self._house.monotonic()
+            is_last = restart == MAX_RESTARTS or self._budget.left(now) < (now - began) * THOUGHT_MARGIN
+            if in_hand and draft.is_stub:  # the answer to what it has read is better than none to all of it
+                draft, is_last = in_hand, True
+            elif in_hand:
+                await self._house.telemetry.superseded(in_hand.record, conversation)
+            planned, fresh = await self._plan(draft, whatever_came=is_last)
+            if planned == "planned" and fresh.plan:
+                word = await delivery.deliver(self._house.media.remembered(fresh), fresh.plan)
+                if not word.startswith("waits"):
+                    await self._house.telemetry.delivered(draft.record, fresh, at_ms=self._house.now_ms())
+                return word
             if planned == "nothing":  # the customer took every message back
+                await self._house.telemetry.superseded(draft.record, conversation)
                 await self._lease.finish(Outcome.SILENCED, [])
                 return "nothing"
+            # What it was made from has changed, or there is time to think about what came: it is not said.
+            in_hand = draft if draft.is_answer and fresh.revised == draft.conversation.revised else None
+            if in_hand is None:
+                await self._house.telemetry.superseded(draft.record, conversation)
+            if is_last:
+                break
             conversation = self._house.media.remembered(fresh)
-            if planned == "planned" and conversation.plan:
-                word = await delivery.deliver(conversation, conversation.plan)
-                if not word.startswith("waits"):
-                    await self._house.telemetry.delivered(self._record, conversation, at_ms=self._house.now_ms())
-                return word
             log.info("turn_starts_again", conversation=conversation.id, restart=restart + 1)
-        raise AssertionError("the last restart plans whatever came")
+        # The customer has changed the words while there was no time left: they get a turn, and a budget, of their own.
+        await self._lease.hold(0, "released")
+        return "waits: changed"
+
+    async def _plan(self, draft: Draft, *, whatever_came: bool) -> tuple[str, Conversation]:
+        conversation = draft.conversation
+        reply = arrange(
+            draft.words,
+            draft.beside,
+            channel=conversation.contact.channel,
+            has_buttons=bool(draft.meta.buttons),
+            mid=conversation.messages[-1].mid,
+        )
+        return await self._lease.plan(
+            conversation,
+            reply.texts,
+            replace(draft.meta, links=pack_links(reply.links)),
+            enclosures=reply.enclosures,
+            whatever_came=whatever_came,
+        )
 
     async def _must_not_answer_now(self, conversation: Conversation, account: Account) -> str:
         """Before any model is paid: is the window open, who is on duty, does the account rest?"""
         if conversation.opted_out and wish_of([m.text for m in conversation.messages]) is Wish.OPT_OUT:
-            return await self._finish_unsaid(Outcome.SILENCED, SilenceReason.OPTED_OUT, conversation, alert=False)
+            return await close_unsaid(self._lease, conversation, Outcome.SILENCED, SilenceReason.OPTED_OUT, alert=False)
         window = await window_of(self._house, conversation, now_ms=conversation.now_ms)
         if isinstance(window, WindowClosed):
-            return await self._finish_unsaid(Outcome.EXPIRED, "window_closed", conversation)
+            return await close_unsaid(self._lease, conversation, Outcome.EXPIRED, "window_closed")
         duty = self._who_is_on_duty(conversation, account)
         if isinstance(duty, Deferred):
             seconds = max(duty.at.timestamp() - conversation.now_ms / 1000, 0.0)
@@ -108,7 +135,7 @@ class Turn:
             seconds = min(conversation.parked_ms / 1000, LOOK_AGAIN_SECONDS) + 0.5
             return await self._wait(conversation, seconds, "parked", conversation.parked)
         if isinstance(limit_of(conversation, self._house.settings.config.limits), Silent):
-            return await self._finish_unsaid(Outcome.SILENCED, SilenceReason.FLOOD, conversation, alert=False)
+            return await close_unsaid(self._lease, conversation, Outcome.SILENCED, SilenceReason.FLOOD, alert=False)
         return ""
 
     def _who_is_on_duty(self, conversation: Conversation, account: Account) -> OnDuty | Deferred:
@@ -128,44 +155,56 @@ class Turn:
         await self._lease.hold(seconds, hold_reason, drop_plan=True, window_closing=closing)
         return f"waits: {reason}"
 
-    async def _words(self, conversation: Conversation, account: Account) -> tuple[str, PlanMeta, Beside]:
+    async def _draft(self, conversation: Conversation, account: Account) -> Draft:
         """What the customer will read, never blank: the model's checked reply, or a line of our own."""
-        beside = NOTHING
-        customer_text = words_for_model(conversation, self._house.settings.config.limits)
-        locale = script_language(customer_text)
+        limits = self._house.settings.config.limits
+        locale = script_language(words_for_model(conversation, limits))
         prompts = self._house.prompts(account)
-        if conversation.failures >= FAILED_TURNS_BEFORE_HANDOVER:
-            meta = PlanMeta(Outcome.HANDED_OVER.value, "turns_failed", rule="turns_failed")
-            return prompts.line("stub", locale), meta, beside
+
+        def line(name: str, meta: PlanMeta) -> Draft:
+            return Draft(conversation, prompts.line(name, locale), meta, NOTHING)
+
+        handed_over = Outcome.HANDED_OVER.value
+        if conversation.failed_turns >= FAILED_TURNS_BEFORE_HANDOVER:
+            return line("stub", PlanMeta(handed_over, "turns_failed", rule="turns_failed"))
+        if any(message.is_lost for message in conversation.messages):
+            return line("stub", PlanMeta(handed_over, "message_lost", rule="message_lost"))
         wish = wish_of([message.text for message in conversation.messages])
         if wish is Wish.HUMAN:
-            meta = PlanMeta(Outcome.HANDED_OVER.value, "asked_for_human", rule="asked_for_human", calls_human=True)
-            return prompts.line("call_human", locale), meta, beside
+            meta = PlanMeta(handed_over, "asked_for_human", rule="asked_for_human", calls_human=True)
+            return line("call_human", meta)
         if wish is Wish.OPT_OUT:
-            meta = PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True)
-            return prompts.line("opt_out", locale), meta, beside
-        limit = limit_of(conversation, self._house.settings.config.limits)
+            return line("opt_out", PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True))
+        limit = limit_of(conversation, limits)
         if isinstance(limit, TooMuch):
-            meta = PlanMeta(Outcome.HANDED_OVER.value, limit.rule, stage=conversation.stage, rule=limit.rule)
-            return prompts.line("handoff", locale), meta, beside
+            meta = PlanMeta(handed_over, limit.rule, stage=conversation.stage, rule=limit.rule)
+            return line("handoff", meta)
         if all(message.needs_text for message in conversation.messages):
             meta = PlanMeta(Outcome.ANSWERED.value, "needs_text", stage=conversation.stage, rule="needs_text")
-            words = prompts.line("unsupported_media", locale)
+            draft = line("unsupported_media", meta)
         else:
-            started = self._house.monotonic()
-            async with self._typing(account, conversation):
-                conversation = await self._house.media.read(conversation, seconds=self._budget.for_media)
-                customer_text = words_for_model(conversation, self._house.settings.config.limits)
-                thought = await self._think(conversation, account)
-            words, meta = _words_of(thought, conversation, stub=prompts.line("stub", locale))
-            beside = thought.reply.beside if thought.reply else beside
-            seconds = self._house.monotonic() - started
-            self._record = await self._house.telemetry.store(
-                conversation, meta, thought, customer_text=customer_text, seconds=seconds
-            )
+            draft = await self._thought_draft(conversation, account, stub=prompts.line("stub", locale))
         if self._house.settings.config.business.disclosure and not conversation.disclosed:
-            return f"{prompts.line('disclosure', locale)}\n\n{words}", replace(meta, discloses=True), beside
-        return words, meta, beside
+            words = f"{prompts.line('disclosure', locale)}\n\n{draft.words}"
+            return replace(draft, words=words, meta=replace(draft.meta, discloses=True))
+        return draft
+
+    async def _thought_draft(self, conversation: Conversation, account: Account, *, stub: str) -> Draft:
+        started = self._house.monotonic()
+        async with self._typing(account, conversation):
+            told = await self._house.media.read(conversation, seconds=self._budget.for_media)
+            thought = await self._think(told, account)
+        words, meta = words_of(thought, conversation, stub=stub)
+        seconds = self._house.monotonic() - started
+        record = await self._house.telemetry.store(
+            told,
+            meta,
+            thought,
+            customer_text=words_for_model(told, self._house.settings.config.limits),
+            seconds=seconds,
+        )
+        beside = thought.reply.beside if thought.reply else NOTHING
+        return Draft(conversation, words, meta, beside, is_thought=True, record=record)
 
     def _typing(self, account: Account, conversation: Conversation) -> AbstractAsyncContextManager[None]:
         async def may_call() -> bool:
@@ -192,57 +231,47 @@ class Turn:
     def _note(self, notebook: str) -> None:
         self._lease.notebook = notebook
 
-    async def _finish_unsaid(
-        self, outcome: Outcome, rule: str, conversation: Conversation, *, alert: bool = True
-    ) -> str:
-        """Nothing can (or may) be said to this customer: the managers are told instead."""
-        await self._lease.finish(
-            outcome,
-            [message.key for message in conversation.messages],
-            why=rule,
-            lines=[HistoryLine("customer", message.for_model, message.at_ms) for message in conversation.messages],
-            incident=incident(conversation, rule) if alert else None,
-        )
-        return outcome.value
 
+def _stands(plan: Plan, conversation: Conversation) -> bool:
+    """A plan of which nothing can have arrived gives way to newer messages, and a stub after a while to another try.
 
-def _words_of(thought: Thought, conversation: Conversation, *, stub: str) -> tuple[str, PlanMeta]:
-    """The checked reply, or the stub with the reason why there is none."""
-    if thought.reply is None:
-        rule = thought.rule
-        stage, notebook = conversation.stage, thought.notebook
-        return stub, PlanMeta(Outcome.HANDED_OVER.value, rule, stage=stage, rule=rule, notebook=notebook)
-    meta = PlanMeta(
-        Outcome.ANSWERED.value,
-        "partial" if thought.partial else "",
-        stage=thought.reply.stage,
-        task=thought.reply.task,
-        partial=thought.partial,
-        rule="salvaged" if thought.salvaged else thought.rule,
-        notebook=thought.notebook,
-        buttons=SEPARATOR.join(thought.reply.buttons),
-    )
-    return thought.reply.text, meta
-
-
-def _thrown_away(plan: Plan, conversation: Conversation) -> bool:
-    """A plan of which nothing can have arrived gives way to newer messages, and a stub to another try."""
+    Whether what it was made from is still what it was, the claim has seen to.
+    """
     if plan.something_arrived or plan.meta.after_unknown:
+        return True
+    if plan.is_damaged or {message.key for message in conversation.messages} - set(plan.keys):
         return False
-    waiting = {message.key for message in conversation.messages} - set(plan.keys)
-    return bool(waiting) or plan.meta.outcome == Outcome.HANDED_OVER
+    waited_seconds = (conversation.now_ms - plan.made_at_ms) / 1000
+    return plan.meta.outcome != Outcome.HANDED_OVER or waited_seconds < STUB_STANDS_SECONDS
 
 
 async def take_turn(house: House, conversation_id: str) -> str:
     """Claim, run the turn under a lease that is renewed, and give it back whatever happens."""
-    claimed = await house.conversations.claim(conversation_id)
-    if isinstance(claimed, str):
-        return claimed
-    lease, conversation = claimed
+    taken = await house.conversations.take(conversation_id)
+    if isinstance(taken, str):
+        return taken
+    lease, view = taken
 
     async def turn() -> str:
+        # Nothing is parsed before this: what cannot be read counts like any other failed turn.
+        if view.failed_turns >= FAILED_TURNS_BEFORE_THE_END:
+            return await abandon(house, lease, view, "turns_failed")
+        try:
+            conversation = view.read()
+        except ConversationUnreadable:
+            return await _get_on_without(house, lease, view)
         # Within the lease: whoever waits for a turn that runs alone must not lose theirs.
-        async with house.gate.enter(alone=conversation.vanished >= VANISHED_BEFORE_ALONE):
+        async with house.gate.enter(alone=view.vanished >= VANISHED_BEFORE_ALONE):
             return await Turn(house, lease, conversation).run()
 
-    return await keep_lease(house, lease, conversation, turn)
+    return await keep_lease(house, lease, turn, failures=view.failures)
+
+
+async def _get_on_without(house: House, lease: Lease, view: View) -> str:
+    """Raise `ConversationUnreadable` as long as another try may help."""
+    if view.failed_turns >= FAILED_TURNS_BEFORE_HANDOVER:
+        return await abandon(house, lease, view, "unreadable")
+    whose = view.whose()
+    if whose.is_known:
+        raise ConversationUnreadable("though it is known whose it is")
+    return await wait_for_newer_version(house, lease, view, whose)

@@ -7,6 +7,7 @@ from typing import Final
 from bot.errors import NightshiftError
 from bot.reading_back import ReadBack
 from runtime.background import Count, repeat
+from runtime.conversations import ACCOUNT_MISSING_SECONDS
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable
 from runtime.settings import Account
@@ -51,7 +52,9 @@ class UnreadReader:
     async def _deal_with(self, unread: Unread) -> str:
         account = self._reading.settings.account(unread.channel, unread.account_id)
         if account is None:
-            return await self._settle(unread, "foreign")
+            if self._reading.now_ms() - unread.at_ms > ACCOUNT_MISSING_SECONDS * 1000:
+                return await self._settle(unread, "foreign")
+            return await self._again(unread, REST_SECONDS, failed=False)  # another worker may have it
         if await self._outbox.came_by_itself(unread):
             return await self._settle(unread, "known")
         try:

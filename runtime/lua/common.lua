@@ -9,6 +9,13 @@ local LEDGER_ENTRIES = 200000
 -- %.0f, since Lua would write a large number as 1.79e+12.
 local function text(number) return string.format('%.0f', number) end
 
+-- What is stored may be damaged, or be another version's: a number that is none counts as 0.
+local function number(value)
+  local n = tonumber(value)
+  if not n or n ~= n or n == math.huge or n == -math.huge then return 0 end
+  return n
+end
+
 local function at(cid, part) return 'ns:c:' .. cid .. (part and (':' .. part) or '') end
 
 local function note(cid, key, event, why)
@@ -23,7 +30,12 @@ local function count(account, what, by)
   if redis.call('HINCRBY', day, account .. ' ' .. what, step) == step then redis.call('PEXPIRE', day, 401 * 86400000) end
 end
 
--- An inbox entry is "seq recv key {json}": the head is read here without decoding the JSON.
+-- As HINCRBY, also where what stands there is no number.
+local function increase(cid, field)
+  redis.call('HSET', at(cid), field, text(number(redis.call('HGET', at(cid), field)) + 1))
+end
+
+-- An inbox entry is "seq recv key {json}": the head is read here without decoding the JSON; nothing of a damaged one.
 local function head(entry)
   local seq, recv, key = string.match(entry, '^(%d+) (%d+) (%S+) ')
   return tonumber(seq), tonumber(recv), key
@@ -99,10 +111,32 @@ local function remember_sent(cid, key) remember(cid, 'sent', key, 7 * 86400000, 
 -- Words that may have arrived: their echo is ours however late it comes, and whatever became of their plan.
 local function remember_doubtful(cid, text_hash) remember(cid, 'maybe', text_hash, 86400000, 50) end
 
+local MOST_PARTS = 100 -- far more than any reply has: a damaged number must not make a script run for ever
+
 -- The messages of a plan, its enclosures included: `n` counts the words alone.
 local function parts_of(cid)
   local plan = redis.call('HMGET', at(cid, 'plan'), 'n', 'all')
-  return tonumber(plan[2] or plan[1] or '0')
+  if not plan[1] and not plan[2] then return 0 end
+  local parts = math.min(math.max(number(plan[1]), number(plan[2]), 0), MOST_PARTS)
+  if parts < 1 then
+    while parts < MOST_PARTS and redis.call('HEXISTS', at(cid, 'plan'), parts .. ':state') == 1 do parts = parts + 1 end
+  end
+  return parts
+end
+
+local NOT_SENT = {planned = true, failed = true, dropped = true}
+
+-- Whether the customer may have seen a part of the plan; a state that this version does not know may mean that, too.
+local function something_arrived(cid)
+  for i = 0, parts_of(cid) - 1 do
+    local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
+    if state and not NOT_SENT[state] then return true end
+  end
+  return false
+end
+
+local function is_in_plan(cid, key)
+  return string.find(' ' .. (redis.call('HGET', at(cid, 'plan'), 'keys') or '') .. ' ', ' ' .. key .. ' ', 1, true) ~= nil
 end
 
 -- The only way in which a plan goes.
@@ -115,6 +149,17 @@ local function forget_plan(cid)
     end
   end
   redis.call('DEL', at(cid, 'plan'))
+end
+
+-- A plan is bound to the words it was made from (`revised` counts each time a customer changes some or takes some back):
+-- when they are not what they were it goes, unless something of it has arrived. Fixed lines are bound to none.
+local function drop_stale_plan(cid)
+  local made_from = redis.call('HGET', at(cid, 'plan'), 'revised')
+  if not made_from or made_from == '' or made_from == (redis.call('HGET', at(cid), 'revised') or '0') then return false end
+  if something_arrived(cid) then return false end
+  forget_plan(cid)
+  note(cid, '', 'dropped', 'the words it was made from are not what they were')
+  return true
 end
 
 local function parking_of(cid)
@@ -164,10 +209,10 @@ local function take_place(key, most, span, longest, parking, mark)
 end
 
 -- All that a turn must know, as runtime/conversations.py reads it, and whether (and for whom) its account rests.
-local function view(word, cid, lines)
+local function view(word, cid, lines, inbox)
   local parked = parking_of(cid)
   local why = redis.call('GET', parked)
-  return {word, NOW, redis.call('HGETALL', at(cid)), redis.call('LRANGE', at(cid, 'inbox'), 0, -1),
+  return {word, NOW, redis.call('HGETALL', at(cid)), inbox or redis.call('LRANGE', at(cid, 'inbox'), 0, -1),
     redis.call('HGETALL', at(cid, 'plan')), redis.call('LRANGE', at(cid, 'history'), -lines, -1),
     why or '', why and math.max(redis.call('PTTL', parked), 0) or 0, redis.call('LRANGE', at(cid, 'turns'), 0, -1)}
 end
@@ -182,7 +227,7 @@ local function remember_turn(cid, record)
 end
 
 local RETENTION = 180 * 86400000 -- after the last message has its outcome
-local KEPT = {'history', 'seen', 'sent', 'maybe'}
+local KEPT = {'history', 'seen', 'sent', 'maybe', 'told'}
 
 -- Retention starts when nothing is open, and ends with the next word.
 local function retain(cid)
@@ -217,13 +262,13 @@ local function cut_to_window(cid, due)
   local c = redis.call('HMGET', at(cid), 'acted_at', 'window_told')
   if not c[1] then return due end
   -- A clock that may be ahead closes no window (runtime/clock_watch.py).
-  local closes = tonumber(c[1]) + WINDOW - MARGIN + tonumber(redis.call('GET', 'ns:clock:ahead') or '0')
+  local closes = number(c[1]) + WINDOW - MARGIN + number(redis.call('GET', 'ns:clock:ahead'))
   local look = c[2] == c[1] and closes or closes - WARNING
   return math.max(math.min(due, look), math.min(due, NOW))
 end
 
 local function hold(cid, due, reason)
-  if DEFERRALS[reason] or reason == 'parked' then due = cut_to_window(cid, due) end
+  if DEFERRALS[reason] or reason == 'parked' or reason == 'account_missing' then due = cut_to_window(cid, due) end
   redis.call('HSET', at(cid), 'state', 'held', 'hold_reason', reason)
   if DEFERRALS[reason] then redis.call('HSET', at(cid), 'deferred_until', text(due)) end
   if reason == 'parked' then
@@ -249,29 +294,72 @@ local function due_at(first, last, quiet, cap) return math.min(last + quiet, fir
 local function settle_down(cid, quiet, cap)
   local first = redis.call('LINDEX', at(cid, 'inbox'), 0)
   if not first then rest(cid) return end
-  local takeover = tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0')
+  local takeover = number(redis.call('HGET', at(cid), 'takeover_until'))
   if takeover > NOW then hold(cid, takeover, 'human') return end
   local _, first_recv = head(first)
   local _, last_recv = head(redis.call('LINDEX', at(cid, 'inbox'), -1))
-  first_recv, last_recv = math.min(first_recv, NOW), math.min(last_recv, NOW) -- the clock may have gone back since
+  -- The clock may have gone back since.
+  first_recv, last_recv = math.min(first_recv or NOW, NOW), math.min(last_recv or NOW, NOW)
   redis.call('HSET', at(cid), 'state', 'gathering', 'first', text(first_recv))
   redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason')
   redis.call('ZREM', 'ns:handed', cid)
   schedule(cid, due_at(first_recv, last_recv, quiet, cap))
 end
 
--- Replaces the inbox by what `keep(key)` keeps and returns what it did not.
-local function filter_inbox(cid, keep)
+-- Replaces the inbox (`entries`, where it was read already) by what `keep(key)` keeps and returns what it did not.
+local function filter_inbox(cid, keep, entries)
   local gone, left = {}, {}
-  for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do
+  for _, entry in ipairs(entries or redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do
     local _, _, key = head(entry)
-    if keep(key) then left[#left + 1] = entry else gone[#gone + 1] = key end
+    if not key or keep(key) then left[#left + 1] = entry else gone[#gone + 1] = key end
   end
   if #gone > 0 then
     redis.call('DEL', at(cid, 'inbox'))
     for _, entry in ipairs(left) do redis.call('RPUSH', at(cid, 'inbox'), entry) end
   end
   return gone, #left
+end
+
+-- {} for one that cannot be read.
+local function body_of(entry)
+  local read, body = pcall(cjson.decode, string.match(entry, '^%d+ %d+ %S+ (.*)$') or '')
+  return read and type(body) == 'table' and body or {}
+end
+
+-- As bot/conversation.py, OpenMessage.for_model.
+local function words_of(notes, said)
+  local lines = {}
+  for _, line in ipairs(type(notes) == 'table' and notes or {}) do lines[#lines + 1] = tostring(line) end
+  if type(said) == 'string' and string.find(said, '%S') then lines[#lines + 1] = said end
+  return #lines > 0 and table.concat(lines, '\n') or '[message without text]'
+end
+
+local function keep_line(cid, line)
+  redis.call('RPUSH', at(cid, 'history'), line)
+  redis.call('LTRIM', at(cid, 'history'), -60, -1)
+end
+
+-- A customer's line carries its message's key, so that a deletion or a later edit finds it, and for the edit what stood
+-- beside the words. One that was taken back leaves no line.
+local function keep_words(cid, entry)
+  local _, _, key = head(entry)
+  local body = body_of(entry)
+  if body['gone'] then return end
+  local line = {role = 'customer', text = words_of(body['notes'], body['text']), at = number(body['at']), key = key}
+  if type(body['notes']) == 'table' and #body['notes'] > 0 then line['notes'] = body['notes'] end
+  line['edits'] = body['edits']
+  keep_line(cid, cjson.encode(line))
+end
+
+-- Messages taken back while their reply was on its way end with it; when it turns out that nothing of it has arrived,
+-- they end as what they are.
+local function drop_taken_back(cid)
+  local keys = redis.call('HGET', at(cid), 'taken_back')
+  if not keys or something_arrived(cid) then return false end
+  local gone = filter_inbox(cid, function(key) return not string.find(' ' .. keys .. ' ', ' ' .. key .. ' ', 1, true) end)
+  for _, key in ipairs(gone) do close(cid, account_of(cid), key, 'silenced', 'deleted') end
+  redis.call('HDEL', at(cid), 'taken_back')
+  return #gone > 0
 end
 
 local MOST_ALERTS = 2000 -- that wait for Telegram: a hundred minutes of what a group of managers takes

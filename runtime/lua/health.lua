@@ -15,7 +15,7 @@ for i = 1, #entries, 2 do
   if received > border then following = 0 break end
   local cid = string.match(entries[i], '^(%S+)')
   if not deferred_until[cid] then
-    deferred_until[cid] = tonumber(redis.call('HGET', at(cid), 'deferred_until') or '0')
+    deferred_until[cid] = number(redis.call('HGET', at(cid), 'deferred_until'))
   end
   local since = math.max(received, deferred_until[cid])
   if since <= border then

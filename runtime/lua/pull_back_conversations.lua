@@ -5,7 +5,7 @@
 local LEASE, CAP, TAKEOVER = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local function pull_back(cid, field, value, latest)
-  if tonumber(value or '0') > latest then redis.call('HSET', at(cid), field, text(latest)) end
+  if number(value) > latest then redis.call('HSET', at(cid), field, text(latest)) end
 end
 
 for i = 4, #ARGV do
@@ -16,7 +16,7 @@ for i = 4, #ARGV do
   pull_back(cid, 'deferred_until', c[4], NOW)
   for part = 0, parts_of(cid) - 1 do
     local sent_at = redis.call('HGET', at(cid, 'plan'), part .. ':at')
-    if tonumber(sent_at or '0') > NOW then redis.call('HSET', at(cid, 'plan'), part .. ':at', text(NOW)) end
+    if number(sent_at) > NOW then redis.call('HSET', at(cid, 'plan'), part .. ':at', text(NOW)) end
   end
   local latest = NOW
   if c[1] == 'leased' then latest = NOW + LEASE elseif c[1] == 'gathering' then latest = NOW + CAP end

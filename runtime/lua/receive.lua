@@ -20,7 +20,6 @@
 -- Returns {stored, duplicates, foreign echoes, own echoes, now}.
 
 local QUIET, CAP, FLOOD = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local HISTORY_LINES = 60
 local stored, duplicates, foreign, own = 0, 0, 0, 0
 
 local people
@@ -65,24 +64,25 @@ local function keep_no_longer(cid)
   retain(cid)
 end
 
-local function edited(payload, number, new_text)
-  local body = cjson.decode(payload)
-  if (body['edits'] or 0) > number then return payload end -- a later one has come before it
+local function edited(payload, edits, new_text)
+  local read, body = pcall(cjson.decode, payload)
+  if not read or type(body) ~= 'table' then body = {lost = true} end
+  if number(body['edits']) > edits or body['gone'] then return payload end -- a later one has come before it
   body['text'] = cjson.decode('[' .. new_text .. ']')[1]
-  body['edits'] = number
+  body['edits'] = edits
   return cjson.encode(body)
 end
 
 -- An edit may overtake its message: it is kept for a while, and makes the message what it is now.
 local MOST_EARLY_EDITS, EARLY_EDIT = 50, 48 * 3600000
 
-local function keep_early_edit(cid, key, number, new_text)
-  local edits = at(cid, 'edits')
-  local known = redis.call('HGET', edits, key)
-  if known and tonumber(string.match(known, '^%d+')) > number then return end
-  if not known and redis.call('HLEN', edits) >= MOST_EARLY_EDITS then return end
-  redis.call('HSET', edits, key, number .. ' ' .. new_text)
-  redis.call('PEXPIRE', edits, EARLY_EDIT, 'NX')
+local function keep_early_edit(cid, key, edits, new_text)
+  local early = at(cid, 'edits')
+  local known = redis.call('HGET', early, key)
+  if known and number(string.match(known, '^%d+')) > edits then return end
+  if not known and redis.call('HLEN', early) >= MOST_EARLY_EDITS then return end
+  redis.call('HSET', early, key, edits .. ' ' .. new_text)
+  redis.call('PEXPIRE', early, EARLY_EDIT, 'NX')
 end
 
 -- The message as an early edit has made it, or nil. Nothing may fail once a message has begun to be stored, so this is
@@ -90,8 +90,8 @@ end
 local function by_early_edit(cid, key, payload)
   local early = redis.call('HGET', at(cid, 'edits'), key)
   if not early then return end
-  local number, new_text = string.match(early, '^(%d+) (.*)$')
-  local read, new_payload = pcall(edited, payload, tonumber(number), new_text)
+  local edits, new_text = string.match(early, '^(%d+) (.*)$')
+  local read, new_payload = pcall(edited, payload, number(edits), new_text)
   return read and new_payload or nil
 end
 
@@ -106,7 +106,7 @@ end
 -- A customer's first words, when our account had written before. True when that was no human, and holds nothing up.
 local function was_greeted(cid, account, key, opened_at, when)
   redis.call('HDEL', at(cid), 'opened_at')
-  if not is_just_before(tonumber(opened_at), tonumber(when)) then return false end
+  if not is_just_before(number(opened_at), tonumber(when)) then return false end
   redis.call('HDEL', at(cid), 'takeover_until')
   event('automatic_greeting')
   note(cid, key, 'automatic_reply', 'a greeting before the first words')
@@ -143,8 +143,10 @@ end
 local LATE = 60000
 
 local function may_be_forgotten(forgotten_at, when)
-  return forgotten_at and NOW - when >= LATE and when <= tonumber(forgotten_at)
+  return forgotten_at and NOW - when >= LATE and when <= number(forgotten_at)
 end
+
+local STATES = {rest = true, gathering = true, held = true, leased = true}
 
 -- Every customer's words pass here, so it asks the server once for all it must know and writes the fields once.
 local function message(cid, channel, account_id, customer, key, when, reason, deletion_key, found, payload)
@@ -153,14 +155,15 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
   local reopened = seen[2] and reason ~= 'standby' and found == ''
   if seen[1] and not reopened then return duplicate() end
   local c = redis.call('HMGET', at(cid), 'account', 'state', 'first', 'takeover_until', 'acted_at', 'said_at', 'seq', 'rev', 'opened_at',
-    'forgotten_at')
+    'forgotten_at', 'channel', 'customer')
   if reason == '' and found == '' and may_be_forgotten(c[10], tonumber(when)) then reason = 'flood' end
-  local state, seq = c[2] or 'rest', text((tonumber(c[7]) or 0) + 1)
+  local state, seq = STATES[c[2]] and c[2] or 'rest', text(number(c[7]) + 1)
   local fields = {'seq', seq}
   local new_payload = c[1] and reason == '' and by_early_edit(cid, key, payload)
   local function set(field, value) fields[#fields + 1] = field; fields[#fields + 1] = value end
-  if not c[1] then
+  if c[1] ~= account_id or c[11] ~= channel or c[12] ~= customer then
     set('customer', customer) set('account', account_id) set('channel', channel) set('state', state)
+    if c[2] then keep_for_good(cid) end
   elseif state == 'rest' then
     keep_for_good(cid)
   end
@@ -182,10 +185,10 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
   stored = stored + 1
   if found ~= '' then event('found_by_' .. found) end
   if reason ~= 'test_event' and reason ~= 'self' then
-    if tonumber(when) > (tonumber(c[5]) or 0) then set('acted_at', when) end
-    if tonumber(when) > (tonumber(c[6]) or 0) then set('said_at', when) end
+    if tonumber(when) > number(c[5]) then set('acted_at', when) end
+    if tonumber(when) > number(c[6]) then set('said_at', when) end
   end
-  local takeover = tonumber(c[4]) or 0
+  local takeover = number(c[4])
   if reason == 'standby' then heard_on_standby(cid, channel, account_id, takeover)
   elseif reason == '' and found == '' then heard_directly(account) end
   if not c[6] and reason == '' then
@@ -209,7 +212,7 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
     if state == 'rest' then retain(cid) end
     return
   end
-  set('rev', text((tonumber(c[8]) or 0) + 1))
+  set('rev', text(number(c[8]) + 1))
   if takeover > NOW then
     -- Where the server's clock has gone back since, it would last longer than any takeover.
     local latest = NOW + people_of(account)
@@ -228,7 +231,9 @@ local function message(cid, channel, account_id, customer, key, when, reason, de
     note(cid, key, 'held', 'human')
   elseif state == 'gathering' and not redis.call('ZSCORE', 'ns:handed', cid) then
     -- Handed out already, it would be taken along by the turn that comes: the deadline is the dispatcher's then.
-    schedule(cid, due_at(tonumber(c[3]), NOW, QUIET, CAP))
+    schedule(cid, due_at(number(c[3]), NOW, QUIET, CAP))
+  elseif (state == 'held' or state == 'leased') and not redis.call('ZSCORE', 'ns:due', cid) then
+    schedule(cid, NOW) -- it says that it waits, and nobody would come for it
   end
 end
 
@@ -274,20 +279,6 @@ local function is_ours(cid, key, text_hash, app_is_ours, tag)
   return app_is_ours == '1' or tag ~= ''
 end
 
-local function keep_line(cid, line)
-  redis.call('RPUSH', at(cid, 'history'), line)
-  redis.call('LTRIM', at(cid, 'history'), -HISTORY_LINES, -1)
-end
-
--- As bot/conversation.py, OpenMessage.for_model.
-local function keep_words(cid, entry)
-  local body = cjson.decode(string.match(entry, '^%d+ %d+ %S+ (.*)$'))
-  local lines = body['notes'] or {}
-  if string.find(body['text'] or '', '%S') then lines[#lines + 1] = body['text'] end
-  if #lines == 0 then lines[1] = '[message without text]' end
-  keep_line(cid, cjson.encode({role = 'customer', text = table.concat(lines, '\n'), at = body['at']}))
-end
-
 local function waits_for_people(cid)
   local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
   return c[1] == 'held' and (c[2] == 'human' or c[2] == 'humans_first' or c[2] == 'off_duty')
@@ -299,13 +290,11 @@ local function defer(cid, account, key)
   -- The bot that comes back after people says again what it is.
   redis.call('HSET', at(cid), 'takeover_until', text(takeover), 'disclosed', '0')
   if redis.call('LLEN', at(cid, 'inbox')) == 0 then return end
-  local arrived = false
   for i = 0, parts_of(cid) - 1 do
     local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
-    if state == 'planned' or state == 'failed' then redis.call('HSET', at(cid, 'plan'), i .. ':state', 'dropped')
-    elseif state ~= 'dropped' then arrived = true end
+    if state == 'planned' or state == 'failed' then redis.call('HSET', at(cid, 'plan'), i .. ':state', 'dropped') end
   end
-  if arrived then return end -- what is on its way is finished by its turn; what was not sent stays unsent
+  if something_arrived(cid) then return end -- what is on its way is finished by its turn; the rest stays unsent
   forget_plan(cid)
   hold(cid, takeover, 'human')
   note(cid, key, 'held', 'human')
@@ -318,7 +307,7 @@ local function human_wrote(cid, account, key, line)
     for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do keep_words(cid, entry) end
     local gone = filter_inbox(cid, function() return false end)
     for _, open_key in ipairs(gone) do close(cid, account, open_key, 'silenced', 'human_answered') end
-    redis.call('HINCRBY', at(cid), 'rev', 1)
+    increase(cid, 'rev')
     rest(cid)
   end
   defer(cid, account, key)
@@ -328,14 +317,14 @@ end
 -- Meta's instant reply and away message come as echoes like a human's words, but right after the customer's.
 local function is_automatic(cid, account, when)
   local _, within = people_of(account)
-  local after = tonumber(when) - tonumber(redis.call('HGET', at(cid), 'said_at') or '0')
+  local after = tonumber(when) - number(redis.call('HGET', at(cid), 'said_at'))
   return after >= 0 and after < within
 end
 
 -- Meta may change our words on their way, and their echo may overtake the answer that tells their id: record_part.lua
 -- takes such a takeover back.
 local function remember_doubt(cid, key, line)
-  if tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0') > NOW then
+  if number(redis.call('HGET', at(cid), 'takeover_until')) > NOW then
     redis.call('HDEL', at(cid), 'doubted', 'doubted_line') -- two foreign echoes: one at least is a human's
     return
   end
@@ -390,14 +379,11 @@ local function answered_before(cid, account, when)
   local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
   -- The hold's reason stays with a lease: such a turn has begun because the waiting for people was over.
   if not DEFERRALS[c[2]] or (c[1] ~= 'held' and c[1] ~= 'leased') then return end
-  for i = 0, parts_of(cid) - 1 do
-    local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
-    if state == 'sending' or state == 'sent' or state == 'unknown' then return end
-  end
+  if something_arrived(cid) then return end
   local older = {}
   for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do
     local _, _, key = head(entry)
-    if cjson.decode(string.match(entry, '^%d+ %d+ %S+ (.*)$'))['at'] <= when then
+    if key and number(body_of(entry)['at']) <= when then
       older[key] = true
       keep_words(cid, entry)
     end
@@ -405,7 +391,7 @@ local function answered_before(cid, account, when)
   local gone, left = filter_inbox(cid, function(key) return not older[key] end)
   if #gone == 0 then return end
   for _, key in ipairs(gone) do close(cid, account, key, 'silenced', 'human_answered') end
-  redis.call('HINCRBY', at(cid), 'rev', 1)
+  increase(cid, 'rev')
   forget_plan(cid)
   if left == 0 then rest(cid) elseif c[1] == 'leased' then hold(cid, NOW, c[2]) end
 end
@@ -425,7 +411,7 @@ local function late_echo(cid, account, key, when, p1, p2, p3, line)
   remember_doubt(cid, key, line)
   note(cid, key, 'human_wrote', 'read back')
   answered_before(cid, account, tonumber(when))
-  local before = tonumber(redis.call('HGET', at(cid), 'takeover_until') or '0')
+  local before = number(redis.call('HGET', at(cid), 'takeover_until'))
   local takeover = tonumber(when) + people_of(account)
   if takeover > math.max(before, NOW) then
     defer(cid, account, key)
@@ -458,31 +444,95 @@ local function find(cid, key)
   end
 end
 
-local function edit(cid, original, number, new_text)
+local some_unread -- whether any is noted: looked up once, when the first message needs it
+
+local function need_not_read(key)
+  if some_unread == nil then some_unread = redis.call('EXISTS', 'ns:unread') == 1 end
+  if some_unread and redis.call('HDEL', 'ns:unread', key) == 1 then redis.call('ZREM', 'ns:unread:due', key) end
+end
+
+-- What a turn, or a plan, was made from is not what it was: the turn thinks again, a plan of which nothing has arrived
+-- goes, and so does what was looked up for it.
+local function revise(cid)
+  increase(cid, 'rev')
+  increase(cid, 'revised')
+  redis.call('HDEL', at(cid), 'notebook')
+  drop_stale_plan(cid)
+end
+
+-- What the telemetry keeps of a customer's words: thoughts of failed turns may quote any message of the conversation,
+-- a record has the topics of the messages it answered (tell.lua).
+local function forget_told(cid, key)
+  for _, told in ipairs(redis.call('LRANGE', at(cid, 'told'), 0, -1)) do
+    local record, keys = string.match(told, '^(%d+%-%d+)(.*)$')
+    if record then redis.call('DEL', at(cid, 'thoughts:' .. record)) end
+    if record and string.find(keys .. ' ', ' ' .. key .. ' ', 1, true) then
+      -- Counted, so that it is not taken for one that the stream had no room for.
+      redis.call('INCRBY', 'ns:telemetry:erased', redis.call('XDEL', 'ns:telemetry', record))
+      redis.call('LREM', at(cid, 'told'), 0, told)
+    end
+  end
+end
+
+-- The line of a message in the history becomes what `change(line)` makes of it: nil takes it out, false leaves it.
+local function change_line(cid, key, change)
+  local marked = '"key":"' .. key .. '"'
+  for index, stored in ipairs(redis.call('LRANGE', at(cid, 'history'), 0, -1)) do
+    if string.find(stored, marked, 1, true) then
+      local read, line = pcall(cjson.decode, stored)
+      local changed = change(read and type(line) == 'table' and line or {})
+      if changed then redis.call('LSET', at(cid, 'history'), index - 1, cjson.encode(changed))
+      elseif changed == nil then redis.call('LREM', at(cid, 'history'), 0, stored) end
+    end
+  end
+end
+
+local function edit(cid, original, edits, new_text)
   event('edit')
   local index, entry, seq, recv = find(cid, original)
-  if not index then
-    if not redis.call('ZSCORE', at(cid, 'seen'), original) then keep_early_edit(cid, original, number, new_text) end
+  if index then
+    local read, body = pcall(edited, string.match(entry, '^%d+ %d+ %S+ (.*)$'), edits, new_text)
+    if not read then return end
+    redis.call('LSET', at(cid, 'inbox'), index, seq .. ' ' .. text(recv) .. ' ' .. original .. ' ' .. body)
+  elseif not redis.call('ZSCORE', at(cid, 'seen'), original) then
+    keep_early_edit(cid, original, edits, new_text)
     return
   end
-  local body = edited(string.match(entry, '^%d+ %d+ %S+ (.*)$'), number, new_text)
-  redis.call('LSET', at(cid, 'inbox'), index, seq .. ' ' .. text(recv) .. ' ' .. original .. ' ' .. body)
-  redis.call('HINCRBY', at(cid), 'rev', 1)
+  local read, words = pcall(cjson.decode, '[' .. new_text .. ']')
+  change_line(cid, original, function(line)
+    if not read or number(line['edits']) > edits then return false end
+    line['text'], line['edits'] = words_of(line['notes'], words[1]), edits
+    return line
+  end)
+  forget_told(cid, original)
+  revise(cid)
   note(cid, original, 'edited')
 end
 
 local function delete(cid, account, original)
   event('deletion')
-  -- Once a part of the reply may have arrived, the message ends with it.
-  for i = 0, tonumber(redis.call('HGET', at(cid, 'plan'), 'n') or '0') - 1 do
-    local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
-    if state == 'sending' or state == 'sent' or state == 'unknown' then return end
+  redis.call('HDEL', at(cid, 'edits'), original)
+  need_not_read(original)
+  local index, entry, seq, recv = find(cid, original)
+  if not index and not redis.call('ZSCORE', at(cid, 'seen'), original) then return end -- it will be closed as it comes
+  change_line(cid, original, function() return nil end)
+  forget_told(cid, original)
+  -- Once a part of the reply may have arrived, the message ends with it; its words go all the same.
+  local is_answered = index and something_arrived(cid) and is_in_plan(cid, original)
+  revise(cid)
+  if not index then return end
+  if is_answered then
+    local body = body_of(entry)
+    local left = cjson.encode({mid = tostring(body['mid'] or ''), at = number(body['at']), gone = true})
+    redis.call('LSET', at(cid, 'inbox'), index, seq .. ' ' .. text(recv) .. ' ' .. original .. ' ' .. left)
+    local others = redis.call('HGET', at(cid), 'taken_back')
+    redis.call('HSET', at(cid), 'taken_back', (others and others .. ' ' or '') .. original)
+    note(cid, original, 'taken_back', 'its reply is on the way')
+    return
   end
-  local gone, left = filter_inbox(cid, function(key) return key ~= original end)
-  if #gone == 0 then return end
+  local _, left = filter_inbox(cid, function(key) return key ~= original end)
   close(cid, account, original, 'silenced', 'deleted')
-  redis.call('HINCRBY', at(cid), 'rev', 1)
-  if left == 0 then
+  if left == 0 and not something_arrived(cid) then
     forget_plan(cid)
     if redis.call('HGET', at(cid), 'state') ~= 'leased' then rest(cid) end
   end
@@ -506,7 +556,6 @@ end
 -- Meta sometimes tells of a new message only that it is there. The message itself may be on its way all the same, so
 -- that it is read only after a moment.
 local UNREAD_GRACE, MOST_UNREAD = 2000, 1000
-local some_unread -- whether any is noted: looked up once, when the first message needs it
 
 local function note_unread(cid, key, kind, alert_id, alert, record)
   event(kind)
@@ -523,11 +572,6 @@ local function note_unread(cid, key, kind, alert_id, alert, record)
   end
 end
 
-local function need_not_read(key)
-  if some_unread == nil then some_unread = redis.call('EXISTS', 'ns:unread') == 1 end
-  if some_unread and redis.call('HDEL', 'ns:unread', key) == 1 then redis.call('ZREM', 'ns:unread:due', key) end
-end
-
 for i = 5, #ARGV, 11 do
   local op, cid, channel, account_id, customer, key = unpack(ARGV, i, i + 5)
   local when, p1, p2, p3, payload = unpack(ARGV, i + 6, i + 10)
@@ -542,7 +586,7 @@ for i = 5, #ARGV, 11 do
   elseif op == 'a' then
     event(p1)
     local c = redis.call('HMGET', at(cid), 'account', 'acted_at')
-    if c[1] and tonumber(when) > (tonumber(c[2]) or 0) then redis.call('HSET', at(cid), 'acted_at', when) end
+    if c[1] and tonumber(when) > number(c[2]) then redis.call('HSET', at(cid), 'acted_at', when) end
   elseif op == 'm' then
     if p3 == '' then need_not_read(key) end
     message(cid, channel, account_id, customer, key, when, p1, p2, p3, payload)

@@ -6,9 +6,9 @@
 local cid, dollars = ARGV[1], ARGV[2]
 local sum = redis.call('INCRBYFLOAT', ARGV[3], dollars)
 redis.call('PEXPIRE', ARGV[3], ARGV[4])
-local c = redis.call('HMGET', at(cid), 'customer', 'spent_day')
+local c = redis.call('HMGET', at(cid), 'customer', 'spent_day', 'spent')
 if c[1] then -- else it was erased meanwhile, and stays so
-  if c[2] == text(DAY) then redis.call('HINCRBYFLOAT', at(cid), 'spent', dollars)
+  if c[2] == text(DAY) and tonumber(c[3]) then redis.call('HINCRBYFLOAT', at(cid), 'spent', dollars)
   else redis.call('HSET', at(cid), 'spent_day', text(DAY), 'spent', dollars) end
 end
 return sum

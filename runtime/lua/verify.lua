@@ -14,7 +14,8 @@ local function inbox(cid)
     local keys, n = {}, 0
     for _, entry in ipairs(redis.call('LRANGE', at(cid, 'inbox'), 0, -1)) do
       local _, _, key = head(entry)
-      keys[key], n = true, n + 1
+      if key then keys[key] = true end
+      n = n + 1
     end
     inboxes[cid] = {keys = keys, n = n}
   end

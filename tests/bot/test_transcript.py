@@ -3,7 +3,7 @@
 import pytest
 
 from bot.addresses import addresses_in
-from bot.conversation import PartKind
+from bot.conversation import HistoryLine, OpenMessage, PartKind
 from bot.elements import Attachment, Beside, Link, keep_grounded
 from bot.model_output import ToolCall
 from bot.notebook import MAX_BYTES, read_notebook, results_of, write_notebook
@@ -59,3 +59,15 @@ def test_an_address_cut_by_the_notebook_is_none(length: int) -> None:
 
     assert len(found) == 1
     assert addresses_in(found) == frozenset()
+
+
+def test_the_messages_of_one_reply_are_one_line_for_the_model() -> None:
+    history = [
+        HistoryLine("bot", "Первая часть.", 5),
+        HistoryLine("bot", "Вторая часть.", 5),
+        HistoryLine("bot", "Другой ответ.", 9),
+    ]
+
+    messages = Transcript(history, [OpenMessage("k", "m", 10, 10, "Ещё?")]).messages("system")
+
+    assert messages[1] == {"role": "assistant", "content": "Первая часть.\nВторая часть.\n\nДругой ответ."}

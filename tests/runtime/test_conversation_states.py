@@ -1,6 +1,7 @@
 """The state machine in Lua against a real server: each change, and the invariants that hold after any of them."""
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
 
@@ -14,7 +15,7 @@ from bot.debounce import due_at_ms
 from bot.messages import Channel, Contact, CustomerMessage, Deletion, Echo, Edit, MessageKind, Noted
 from bot.outcome import Outcome, SilenceReason
 from runtime.clock import now_ms
-from runtime.conversations import Conversations, Lease, LeaseLost
+from runtime.conversations import Conversations, Lease, LeaseLost, OutcomeRefused
 from runtime.embedded import EmbeddedValkey
 from runtime.inbox import Inbox
 from runtime.ledger import Ledger
@@ -23,6 +24,7 @@ from runtime.schedule import Schedule
 from runtime.scripts import Scripts
 from runtime.settings import Debounce, Settings
 from sandbox.patience import PATIENCE_SECONDS
+from tests.runtime.telling import arrives
 
 pytestmark = pytest.mark.anyio
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
@@ -170,6 +172,7 @@ async def test_what_came_during_the_turn_gathers_again_at_its_end(scripts: Scrip
     plan = (await lease.reread()).plan
     assert plan is not None
 
+    await arrives(scripts, settings, lease, plan)
     await lease.finish(Outcome.ANSWERED, plan.keys, lines=[HistoryLine("bot", "Ответ", 1)])
 
     assert await sums(scripts) == {"received": 2, "answered": 1, "open": 1}
@@ -409,8 +412,9 @@ async def _live(scripts: Scripts, settings: Settings, steps: list[str]) -> None:
                 )
             case "finish" | "hand_over" if lease:
                 keys = plan.keys if plan else ()
-                await lease.finish(Outcome.ANSWERED if step == "finish" else Outcome.HANDED_OVER, keys)
-                lease = None
+                with contextlib.suppress(OutcomeRefused):  # nothing has arrived
+                    await lease.finish(Outcome.ANSWERED if step == "finish" else Outcome.HANDED_OVER, keys)
+                    lease = None
             case "hold" | "drop" if lease:
                 await lease.hold(0, "backoff", failed=True, drop_plan=step == "drop")
                 lease = None
@@ -448,7 +452,7 @@ async def test_a_late_echo_of_words_that_may_have_arrived_is_no_humans(
         case "replaced":
             await lease.plan(conversation, ["Дальше поможет коллега."], PlanMeta(), whatever_came=True)
         case "finished":
-            await lease.finish(Outcome.HANDED_OVER, conversation.plan.keys)
+            await lease.finish(Outcome.UNDELIVERABLE, conversation.plan.keys)
         case "dropped":
             await lease.hold(0, "released", drop_plan=True)
         case "not_found":
@@ -505,6 +509,7 @@ async def test_retention_begins_when_nothing_is_open_and_ends_with_the_next_word
     open_ttls = [await scripts.command("PTTL", key) for key in keys[:2]]
     plan = (await lease.reread()).plan
     assert plan is not None
+    await arrives(scripts, settings, lease, plan)
     await lease.finish(Outcome.ANSWERED, plan.keys, lines=[HistoryLine("bot", "Ответ", 1)])
     closed_ttls = [await scripts.command("PTTL", key) for key in keys]
     await inbox.receive([message()])

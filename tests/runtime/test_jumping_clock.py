@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.conversation import Conversation, PlanMeta
 from bot.messages import Channel, Comment, Contact, CustomerMessage, Echo, MessageKind, Noted, UnreadMessage
-from bot.outcome import Deferral, Outcome
+from bot.outcome import Deferral
 from runtime.alert_outbox import AlertOutbox
 from runtime.clock_watch import AHEAD_MS, BACK_MS, ClockWatch, Told, jump_ms
 from runtime.comments import CommentOutbox
@@ -29,6 +29,7 @@ from runtime.server_clock import ServerClock
 from runtime.settings import Account, Config, Debounce, Environment, Settings, Shift
 from runtime.unread_messages import UnreadMessages
 from tests.jumping_clock import MovedScripts
+from tests.runtime.telling import answered
 
 pytestmark = pytest.mark.anyio
 
@@ -149,8 +150,7 @@ async def test_a_live_worker_keeps_its_lease(house: House) -> None:
     await house.dispatch()
 
     assert await lease.renew()
-    assert (await lease.plan(conversation, ["Ответ"], PlanMeta()))[0] == "planned"
-    await lease.finish(Outcome.ANSWERED, [m.key for m in conversation.messages])
+    await answered(house.scripts, house.settings, lease, conversation)
 
 
 @pytest.mark.parametrize("reason", [Deferral.BACKOFF, Deferral.SETTLING, Deferral.HUMANS_FIRST, "parked"])
@@ -515,7 +515,7 @@ class Lives:
         if conversation.takeover_until_ms > conversation.now_ms:
             await lease.hold((conversation.takeover_until_ms - conversation.now_ms) / 1000, Deferral.HUMAN)
             return False
-        await lease.finish(Outcome.ANSWERED, [m.key for m in conversation.messages])
+        await answered(self.house.scripts, self.house.settings, lease, conversation)
         return True
 
     async def to_their_end(self) -> None:

@@ -16,6 +16,7 @@ from runtime.schedule import Schedule
 from runtime.scripts import Scripts
 from runtime.settings import Settings
 from runtime.spending import Spending
+from tests.runtime.telling import answered
 from worker.limits import fields_of_turn
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +42,7 @@ async def end_turn(scripts: Scripts, settings: Settings, *texts: str, rule: str 
     lease, conversation = await claimed(scripts, settings, *texts)
     keys = [message.key for message in conversation.messages]
     fields = fields_of_turn(conversation, keys, rule, LIMITS)
-    await lease.finish(Outcome.ANSWERED, keys, fields=fields)
+    await answered(scripts, settings, lease, conversation, fields=fields)
     return conversation
 
 

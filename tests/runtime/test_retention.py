@@ -4,13 +4,14 @@ import pytest
 
 from bot.conversation import PartState
 from bot.messages import Channel, Contact, CustomerMessage, Echo, MessageKind
-from bot.outcome import Outcome, SilenceReason
+from bot.outcome import SilenceReason
 from runtime.clock import now_ms
 from runtime.conversations import Conversations
 from runtime.inbox import Inbox
 from runtime.schedule import Schedule
 from runtime.scripts import Scripts
 from runtime.settings import Settings
+from tests.runtime.telling import answered
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +56,7 @@ async def test_what_is_open_is_kept_and_what_is_closed_goes_in_time(scripts: Scr
     claimed = await Conversations(scripts, settings).claim(CONTACT.conversation_id)
     assert not isinstance(claimed, str)
     lease, conversation = claimed
-    await lease.finish(Outcome.ANSWERED, [entry.key for entry in conversation.messages])
+    await answered(scripts, settings, lease, conversation)
     closed = await keys_left(scripts)
 
     assert set(opened.values()) == {FOR_GOOD}

@@ -199,6 +199,8 @@ async def turns(life: Life) -> None:
         await lease.begin_part(planned.plan.id, 0, margin_seconds=1, line=line_of(ACCOUNT, "send"))
         await life.look()
         await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.UNKNOWN)
+        await life.look()
+        await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.SENT, mid="ours")
         body = {"rule": "x", "conversation": conversation.id, "count": 1}
         await lease.finish(
             Outcome.ANSWERED,
@@ -206,13 +208,15 @@ async def turns(life: Life) -> None:
             fields={"turn": "20 1 2 3"},
             incident=Incident(f"{conversation.id}:x", body),
         )
-        await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.SENT, mid="ours")
     await life.look()
 
 
 async def rarities(life: Life) -> None:
     scripts, cid = life.scripts, CUSTOMERS[0].conversation_id
-    record = await scripts.run("tell", cid, "{}", 100, "2026-11-30", 60_000, "[]", 60_000, "attempt|a|b|c", 1)
+    record = await scripts.run(
+        "tell", cid, '{"a":1}', "[]", 100, "2026-11-30", 60_000, "[]", 60_000, "0", "k1", "attempt|a|b|c", 1
+    )
+    await life.look()
     await scripts.run("attach_generation", cid, record, "gen-1", "{}", 60_000)
     await ask_later(scripts, cid, record, ["gen-2"])
     await Spending(scripts).add(0.01, conversation_id=cid)

@@ -16,6 +16,7 @@ from runtime.ledger import Ledger
 from runtime.schedule import Schedule
 from runtime.scripts import Scripts
 from runtime.settings import Account, Settings, Shift, ShiftOverride
+from tests.runtime.telling import answered
 
 pytestmark = pytest.mark.anyio
 
@@ -221,7 +222,7 @@ async def test_words_in_a_conversation_that_has_had_words_are_no_greeting(bench:
     now = now_ms()
     await bench.receive(message("m1", at_ms=now - 600_000))
     lease, conversation = await bench.claim()
-    await lease.finish(Outcome.ANSWERED, [m.key for m in conversation.messages])
+    await answered(bench.scripts, bench.settings, lease, conversation)
     await bench.receive(human("h1", at_ms=now - 700))
 
     await bench.receive(message("m2", at_ms=now))
@@ -591,7 +592,7 @@ async def test_a_standby_copy_does_not_swallow_the_message_itself(bench: Bench, 
 
     assert await bench.sums() == {"received": 1, "open": 1}
     lease, conversation = await bench.claim()
-    await lease.finish(Outcome.ANSWERED, [m.key for m in conversation.messages])
+    await answered(bench.scripts, bench.settings, lease, conversation)
     assert await bench.sums() == {"received": 1, "answered": 1}
 
 
@@ -616,7 +617,7 @@ async def test_a_deletion_that_overtakes_its_message_silences_it(bench: Bench) -
 async def test_after_a_humans_words_the_bot_discloses_again(bench: Bench) -> None:
     await bench.receive(message("m1"))
     lease, conversation = await bench.claim()
-    await lease.finish(Outcome.ANSWERED, [m.key for m in conversation.messages], fields={"disclosed": "1"})
+    await answered(bench.scripts, bench.settings, lease, conversation, fields={"disclosed": "1"})
 
     await bench.receive(human("h1"), control("pass", OUR_APP), message("m2"))
 

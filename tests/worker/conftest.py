@@ -1,4 +1,6 @@
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
@@ -7,12 +9,15 @@ from clients.http import make_http_client
 from runtime.embedded import EmbeddedValkey
 from runtime.redis import connect
 from runtime.scripts import Scripts
+from runtime.settings import Business, Config, Debounce, Environment, Settings
 from sandbox.meta import MetaSandbox
 from sandbox.model import ModelStandIn
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
 from tests.worker.reading_bench import INSTAGRAM, ReadingBench
 from tests.worker.thinking import Bench
+from tests.worker.turning import ACCOUNT, OTHER_ACCOUNT, TurnBench
+from worker.house import House, build_house, load_texts
 
 
 @pytest.fixture(scope="session")
@@ -56,3 +61,38 @@ async def reading_bench(
     yield ReadingBench(meta, url, http, Scripts(client))
     await client.aclose()
     assert meta.faults_left() == 0
+
+
+@pytest.fixture(scope="module")
+def turning_servers() -> Iterator[tuple[EmbeddedValkey, MetaSandbox, str, ModelStandIn, str]]:
+    meta, model = MetaSandbox([ACCOUNT, OTHER_ACCOUNT]), ModelStandIn()
+    meta.set_limits()
+    with EmbeddedValkey() as valkey, SandboxServer(meta.app) as meta_server, model.serve() as model_server:
+        yield valkey, meta, meta_server.url, model, model_server.url
+
+
+@pytest.fixture
+async def turns(
+    turning_servers: tuple[EmbeddedValkey, MetaSandbox, str, ModelStandIn, str],
+) -> AsyncIterator[TurnBench]:
+    """Whole turns, one after the other, against an empty store."""
+    valkey, meta, meta_url, model, model_url = turning_servers
+    model.reset()
+    meta.reset()
+    client = connect(valkey.url, max_connections=20, timeout_seconds=5)
+    await client.flushall()
+    env = Environment(redis_url=valkey.url, graph_api_url=meta_url, llm_api_url=model_url, llm_api_key="key")
+    debounce = Debounce(quiet_seconds=0, max_wait_seconds=0)
+    config = Config(accounts=(ACCOUNT,), debounce=debounce, business=Business(disclosure=False))
+    settings = Settings(env=env, config=config)
+    house = await build_house(settings, load_texts(settings))
+
+    def another(**changes: Any) -> House:
+        """The same worker with another configuration (`config`, as pydantic updates it), or another part."""
+        if updates := changes.pop("config", None):
+            changes["settings"] = settings.model_copy(update={"config": config.model_copy(update=updates)})
+        return replace(house, **changes)
+
+    yield TurnBench(house, Scripts(client), meta, model, another)
+    await house.aclose()
+    await client.aclose()

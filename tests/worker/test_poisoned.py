@@ -105,18 +105,6 @@ async def test_a_bug_is_forgotten_once_a_turn_succeeds(house: House, scripts: Sc
     assert await scripts.command("HGET", f"ns:c:{CONTACT.conversation_id}", "failures") is None
 
 
-async def test_a_bug_in_delivering_ends_with_a_human_too(house: House, scripts: Scripts) -> None:
-    await Inbox(scripts, house.settings).receive(
-        [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
-    )
-    sick = replace(house, now_ms=None)  # type: ignore[arg-type]  # a bug of ours on the way to Meta
-
-    words = [await turn(sick, scripts) for _ in range(4)]
-
-    assert words == ["failed: TypeError"] * 3 + ["handed_over"]
-    assert (await Ledger(scripts).sums()).handed_over == 1
-
-
 async def test_an_unknown_send_that_nobody_can_clear_up_is_never_answered_anew(
     house: House, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer]
 ) -> None:

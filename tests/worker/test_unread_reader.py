@@ -138,3 +138,12 @@ async def test_reads_keep_to_the_accounts_line(bench: ReadingBench) -> None:
 
     assert words == ["again"] * 8
     assert bench.meta.served["reads"] == 0
+
+
+async def test_an_account_that_this_worker_does_not_have_is_left_to_the_others_for_an_hour(bench: ReadingBench) -> None:
+    for mid, at_ms in (("a", now_ms()), ("b", now_ms() - 61 * MINUTE)):
+        unread = UnreadMessage(bench.account.channel, "17841400000000999", mid, at_ms)
+        await bench.inbox.receive([Noted("ghost_edit", "17841400000000999", unread=unread)])
+    await make_due(bench)
+
+    assert sorted(await bench.reader().read_due()) == ["again", "foreign"]

@@ -16,7 +16,7 @@ from runtime.url_checks import (
     Fault,
     dsn_fault,
     is_port,
-    password_of,
+    passwords_of,
     store_address_fault,
     store_password_travels_in_the_clear,
     travels_in_the_clear,
@@ -211,7 +211,7 @@ def _secrets(values: Mapping[str, str], tokens: Mapping[str, str]) -> Iterator[t
         if password:
             yield "FLOWER_BASIC_AUTH", user, password
     for name in ("REDIS_URL", "CELERY_BROKER_URL"):
-        if password := password_of(values.get(name, "")):
+        for password in sorted(passwords_of(values.get(name, ""))):
             yield name, "", password
 
 

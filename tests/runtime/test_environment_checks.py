@@ -165,6 +165,8 @@ def test_all_faults_come_at_once() -> None:
         ("FLOWER_BASIC_AUTH", "ops:hunter2"),
         ("REDIS_URL", "redis://:foobared@127.0.0.1:6379/0"),
         ("CELERY_BROKER_URL", "amqp://guest:guest@127.0.0.1:5672//"),
+        ("REDIS_URL", "sentinel://:0123456789abcx@sentinel-1,sentinel-2/mymaster?sentinel_password=changeme"),
+        ("REDIS_URL", "sentinel://:changeme@sentinel-1/mymaster?sentinel_password=0123456789@abcx"),
     ],
 )
 def test_a_weak_or_leftover_secret_is_pointed_out(name: str, value: str) -> None:
@@ -193,6 +195,10 @@ def test_a_verify_token_that_is_an_app_secret_is_pointed_out() -> None:
         ("SENTRY_DSN", "http://abc@sentry.example/1"),
         ("PUBLIC_URL", "http://bot.example.com"),
         ("REDIS_URL", "redis://:0123456789abcx@redis.example.com:6379/0"),
+        ("REDIS_URL", "valkey://:0123456789abcx@redis.example.com:6379/0"),
+        ("REDIS_URL", "sentinel://:0123456789abcx@s1.example.com:26379,s2.example.com:26379/mymaster/0"),
+        ("REDIS_URL", "sentinel://s1.example.com:26379/mymaster?sentinel_password=0123456789abcx"),
+        ("REDIS_URL", "rediss+sentinel://s1.example.com/m?sentinel_tls=no&sentinel_password=0123456789abcx"),
         ("CELERY_BROKER_URL", "amqp://nina:0123456789abcx@rabbit.example.com//"),
     ],
 )
@@ -212,6 +218,10 @@ def test_what_would_carry_secrets_in_the_clear_is_pointed_out(name: str, value: 
         ("REDIS_URL", "redis://:0123456789abcx@valkey:6379/0"),
         ("REDIS_URL", "redis://:0123456789abcx@10.1.2.3:6379/0"),
         ("REDIS_URL", "rediss://:0123456789abcx@redis.example.com:6379/0"),
+        ("REDIS_URL", "rediss+sentinel://:0123456789abcx@s1.example.com/m?sentinel_password=0123456789abcy"),
+        ("REDIS_URL", "rediss+sentinel://:0123456789abcx@s1.example.com/m?sentinel_tls=no"),
+        ("REDIS_URL", "sentinel://:0123456789abcx@10.1.2.3:26379,sentinel-2:26379/mymaster/0"),
+        ("REDIS_URL", "unix://:0123456789abcx@/run/redis.example.com/redis.sock"),
         ("META_APP_SECRETS", "0123456789abcdef0123456789abcdea"),
         ("META_VERIFY_TOKEN", "A0b1C2d3E4f5G6h7"),
         ("FLOWER_BASIC_AUTH", "nightshift:A0b1C2d3E4f5G6h7"),

@@ -131,7 +131,13 @@ _CHECKS: Mapping[str, tuple[Check, ...]] = {
     ),
     "SENTRY_DSN": (_header_fault, dsn_fault),
     "PUBLIC_URL": (lambda value: web_address_fault(value, "https://bot.example.com"),),
-    "HOST": (_shape(r"[\w.:%-]+", "is no address to listen on", "write it like 127.0.0.1"),),
+    "HOST": (  # two colons at least make an IPv6 address; one would set a port apart
+        _shape(
+            r"[\w.-]+|[\w.]*:[\w.]*:[\w.:%-]*",
+            "is no address to listen on",
+            "write it like 127.0.0.1, its port is PORT",
+        ),
+    ),
     "OPS_TOKEN": (_header_fault,),
     "FLOWER_BASIC_AUTH": (_header_fault, _pairs_fault),
 }

@@ -76,6 +76,8 @@ def found(level: Level, tokens: dict[str, str] | None, /, **values: str) -> list
         ("SENTRY_DSN", f"{SECRET}@o1.ingest.sentry.io/1", "is no DSN"),
         ("PUBLIC_URL", "bot.example.com", "has no scheme"),
         ("HOST", "http://0.0.0.0", "is no address to listen on"),
+        ("HOST", "0.0.0.0:8000", "its port is PORT"),
+        ("HOST", "localhost:8000", "its port is PORT"),
         ("PORT", "0", "a port is a number from 1 to 65535"),
         ("PORT", "70000", "a port is a number from 1 to 65535"),
         ("FLOWER_PORT", "-1", "a port is a number from 1 to 65535"),
@@ -123,6 +125,9 @@ def test_a_value_that_cannot_be_right_is_named(name: str, value: str, said: str)
         ("PUBLIC_URL", "https://bot.example.com/nightshift"),
         ("HOST", "0.0.0.0"),
         ("HOST", "::"),
+        ("HOST", "::1"),
+        ("HOST", "fe80::1%eth0"),
+        ("HOST", "::ffff:127.0.0.1"),
         ("FLOWER_BASIC_AUTH", "anna:0123456789abc,boris:cba9876543210"),
     ],
 )

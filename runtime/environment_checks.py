@@ -16,7 +16,7 @@ from runtime.url_checks import (
     Fault,
     dsn_fault,
     is_port,
-    password_of,
+    passwords_of,
     store_address_fault,
     store_password_travels_in_the_clear,
     travels_in_the_clear,
@@ -131,7 +131,13 @@ _CHECKS: Mapping[str, tuple[Check, ...]] = {
     ),
     "SENTRY_DSN": (_header_fault, dsn_fault),
     "PUBLIC_URL": (lambda value: web_address_fault(value, "https://bot.example.com"),),
-    "HOST": (_shape(r"[\w.:%-]+", "is no address to listen on", "write it like 127.0.0.1"),),
+    "HOST": (  # two colons at least make an IPv6 address; one would set a port apart
+        _shape(
+            r"[\w.-]+|[\w.]*:[\w.]*:[\w.:%-]*",
+            "is no address to listen on",
+            "write it like 127.0.0.1, its port is PORT",
+        ),
+    ),
     "OPS_TOKEN": (_header_fault,),
     "FLOWER_BASIC_AUTH": (_header_fault, _pairs_fault),
 }
@@ -211,7 +217,7 @@ def _secrets(values: Mapping[str, str], tokens: Mapping[str, str]) -> Iterator[t
         if password:
             yield "FLOWER_BASIC_AUTH", user, password
     for name in ("REDIS_URL", "CELERY_BROKER_URL"):
-        if password := password_of(values.get(name, "")):
+        for password in sorted(passwords_of(values.get(name, ""))):
             yield name, "", password
 
 

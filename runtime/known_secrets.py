@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from runtime.environment_checks import plain
 from runtime.settings import Settings
-from runtime.url_checks import password_of
+from runtime.url_checks import password_of, passwords_of
 from runtime.weak_secrets import is_well_known
 
 
@@ -19,9 +19,11 @@ def secrets_of(settings: Settings) -> set[str]:
     found = {plain(value) for name, value in fields.items() if isinstance(value, SecretStr) and name not in lists}
     found |= set(env.app_secrets)
     found |= {pair.partition(":")[2] for pair in plain(env.flower_basic_auth).split(",")}
+    stores = [plain(fields[name]) for name in addresses]
     # A password in an address is logged as it was written, and as it is meant.
-    for url in [*(plain(fields[name]) for name in addresses), *getproxies_environment().values()]:
+    for url in [*stores, *getproxies_environment().values()]:
         found |= {password_of(url), url.partition("://")[2].rpartition("@")[0].partition(":")[2]}
+    found = found.union(*map(passwords_of, stores))
     found |= {account.token.get_secret_value() for account in settings.config.accounts}
     found.add(settings.config.alerts.heartbeat_url)  # who knows it can keep the bell silent
     # To mask a word that everybody knows would spoil the log and hide nothing.

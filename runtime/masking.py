@@ -29,7 +29,7 @@ _STRONG = (
 )
 _WEAK = r"(?:token|secret|signature|cookie|credentials?)(?![a-z_])"  # not max_tokens, not token_env
 
-_STORES = r"rediss?|valkeys?|(?:rediss?\+)?sentinel|unix|amqps?|pyamqp|postgres\w{0,20}|mysql"
+_STORES = r"rediss?|valkeys?|(?:rediss?\+)?(?:sentinel|socket)|unix|amqps?|pyamqp|postgres\w{0,20}|mysql"
 
 # No rule may take longer than a fixed number of steps for a character, or a hostile text halts the process: what
 # repeats is bounded, or starts where a run starts only.

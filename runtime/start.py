@@ -14,7 +14,10 @@ log = get_logger(__name__)
 
 WRONG_CONFIGURATION = 2  # the exit code
 
-_OTHER_VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "FLOWER_ADDRESS", "SSL_CERT_FILE")
+_OTHER_VARIABLES = (  # read by others than our settings; docker-compose.yml reads the last one
+    *("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("FLOWER_ADDRESS", "VALKEY_PASSWORD"),
+)
 
 
 class _Process:
@@ -48,7 +51,7 @@ def process_name(default: str) -> str:
 def checked_settings(*, redis_required: bool = True) -> Settings:
     """Settings, and everything that they name on this machine; raise `SettingsInvalid` with every fault."""
     settings = read_settings(redis_required=redis_required)
-    findings = [*settings.findings, *env_file_warnings(ENV_FILE, _known_variables(settings))]
+    findings = [*settings.findings, *env_file_warnings(ENV_FILE, known_variables(settings))]
     if not any(map(_hides_texts, findings)):
         findings += text_findings_apart(settings)
     refuse_errors(findings)
@@ -71,6 +74,7 @@ def _hides_texts(finding: Finding) -> bool:
     return finding.level is Level.ERROR and section in ("config", "config.business", "config.accounts")
 
 
-def _known_variables(settings: Settings) -> list[str]:
+def known_variables(settings: Settings) -> list[str]:
+    """The names that have a meaning in `.env`."""
     accounts = {"accounts": [{"token_env": account.token_env} for account in settings.config.accounts]}
     return [*(name.upper() for name in Environment.model_fields), *token_variables(accounts), *_OTHER_VARIABLES]

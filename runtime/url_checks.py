@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from runtime.redis_url import FORMS, is_redis_url, read_redis_url
+from runtime.redis_url import FORMS, RedisAddress, is_redis_url, read_redis_url
 from runtime.sentinel_url import RedisUrlInvalid
 
 OTHER_BROKERS = ("amqp", "amqps", "pyamqp")
@@ -88,15 +88,36 @@ def travels_in_the_clear(url: str) -> bool:
 
 
 def store_password_travels_in_the_clear(url: str) -> bool:
-    """As `travels_in_the_clear`, for Redis or a broker with a password, beyond a private network."""
+    """As `travels_in_the_clear`, for Redis, its sentinels or a broker with a password, beyond a private network."""
+    if (address := _redis(url)) is not None:
+        to_server = address.password if address.tls is None else ""
+        to_sentinels = "" if address.sentinel_tls else address.sentinel_password
+        return bool(to_server or to_sentinels) and any(_is_public(host) for host, _ in address.nodes)
     parts = _split(url)
-    if parts is None or parts.scheme not in ("redis", "amqp", "pyamqp") or not parts.password:
+    if parts is None or parts.scheme not in ("amqp", "pyamqp") or not parts.password:
         return False
-    host = parts.hostname or ""
+    return _is_public(parts.hostname or "")
+
+
+def _is_public(host: str) -> bool:
     try:
         return not ip_address(host).is_private
     except ValueError:
         return "." in host and not is_on_this_machine(host)  # a bare name is a container beside us
+
+
+def passwords_of(url: str) -> set[str]:
+    """Every password in the address of a store or a broker, decoded: of its login, for sentinels, of a client's key."""
+    if (address := _redis(url)) is None:
+        return {password_of(url)} - {""}
+    return {address.password, address.sentinel_password, str((address.tls or {}).get("ssl_password", ""))} - {""}
+
+
+def _redis(url: str) -> RedisAddress | None:
+    try:
+        return read_redis_url(url)
+    except RedisUrlInvalid:
+        return None
 
 
 def password_of(url: str) -> str:

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from cli.env_file import read_example
 from runtime.env_file import env_file_warnings, lines_of, read_env_lines
 from runtime.findings import Level
+from runtime.settings import read_settings
+from runtime.start import known_variables
 
 KNOWN = ("SENTRY_DSN", "LLM_API_KEY", "LLM_API_URL", "INSTAGRAM_TOKEN")
 
@@ -55,3 +58,10 @@ def test_a_byte_order_mark_is_read_over_and_pointed_out(env_file: Path) -> None:
 
 def test_a_variable_is_found_where_its_value_is_in_force(env_file: Path) -> None:
     assert lines_of(env_file, {"LLM_API_KEY": "a key", "SHOP_COLOUR": "red"}) == {"LLM_API_KEY": 3}
+
+
+def test_the_names_of_the_example_are_known() -> None:
+    """A typo in any of them is pointed out, also in one that docker-compose.yml alone reads."""
+    example = {variable.name for variable in read_example(Path(".env.example"))}
+
+    assert example <= set(known_variables(read_settings(redis_required=False)))

@@ -40,6 +40,7 @@ HEX = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
         ("https://graph.example.invalid/me?access_token=invented&x=1", "invented"),
         ("Authorization: Bearer sk-or-v1-invented-key", "invented"),
         ("redis://user:invented@host:6379/0", "invented"),
+        ("redis+socket://:invented@/run/redis/redis.sock", "invented"),
         ("anna@example.com", "anna"),
         ("+7 (900) 000-00-01", "900"),
         ("89000000001", "890"),
@@ -144,15 +145,38 @@ def test_all_secrets_of_the_settings_are_known(monkeypatch: pytest.MonkeyPatch, 
     }
     secrets["flower_basic_auth"] = "ops:invented-flower,b:invented-b"
     secrets["meta_app_secrets"] = "invented-one, invented-two"
-    env = Environment.model_validate({**secrets, "redis_url": "redis://:invented%2Fredis@h:1/0"})
+    del secrets["celery_broker_url"]
+    secrets["redis_url"] = "redis://:invented%2Fredis@h:1/0"
+    env = Environment.model_validate(secrets)
     account = Account(channel=Channel.INSTAGRAM, id="1", token=SecretStr("invented-account"))
     alerts = Alerts(heartbeat_url="https://ring.example/invented-path")
 
     known(*secrets_of(Settings(env=env, config=Config(accounts=(account,), alerts=alerts))))
 
-    told = [*(v for n, v in secrets.items() if n not in ("flower_basic_auth", "meta_app_secrets")), "invented-flower"]
-    told += ["invented-b", "invented-one", "invented-two", "invented/redis", "invented-account", "invented-proxy"]
+    taken_apart = ("flower_basic_auth", "meta_app_secrets", "redis_url")
+    told = [value for name, value in secrets.items() if name not in taken_apart]
+    told += [
+        "invented-flower",
+        "invented-b",
+        "invented-one",
+        "invented-two",
+        "invented/redis",
+        "invented-account",
+        "invented-proxy",
+    ]
     told += ["https://ring.example/invented-path"]
+    assert {mask_known(f"x {secret} y") for secret in told} == {"x <secret> y"}
+
+
+def test_every_password_in_the_address_of_a_store_is_known(known: Callable[..., None]) -> None:
+    store = (
+        "rediss+sentinel://:invented-server@h1,h2/m?sentinel_password=invented%40sentinels&ssl_password=invented-key"
+    )
+    env = Environment.model_validate({"redis_url": store, "celery_broker_url": "amqp://u:invented-broker@h//"})
+
+    known(*secrets_of(Settings(env=env, config=Config())))
+
+    told = ["invented-server", "invented@sentinels", "invented%40sentinels", "invented-key", "invented-broker"]
     assert {mask_known(f"x {secret} y") for secret in told} == {"x <secret> y"}
 
 

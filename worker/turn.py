@@ -86,7 +86,7 @@ class Turn:
                 if not word.startswith("waits"):
                     await self._house.telemetry.delivered(draft.record, fresh, at_ms=self._house.now_ms())
                 return word
-            if planned == "nothing":  # the customer took every message back
+            if planned == "nothing" or not fresh.messages:  # the customer took every message back
                 await self._house.telemetry.superseded(draft.record, conversation)
                 await self._lease.finish(Outcome.SILENCED, [])
                 return "nothing"

@@ -22,11 +22,11 @@ from runtime.settings import Account
 from worker.closing import close, history_lines
 from worker.enclosing import Enclosing
 from worker.house import House
-from worker.incidents import incident, window_closing
+from worker.incidents import incident
 from worker.limits import fields_of_turn
 from worker.sending import PartSender
 from worker.settling import Found, LineTooLong, Settlement, look_up
-from worker.window import sober_now_ms, window_of
+from worker.window import sober_now_ms, warning_of, window_of
 
 log = get_logger(__name__)
 
@@ -91,7 +91,8 @@ class Delivery:
     async def _stand_back(self, place: Place | Parked, conversation: Conversation) -> str:
         if isinstance(place, Parked):
             seconds = min(place.seconds_left, LOOK_AGAIN_SECONDS) + 0.5
-            await self._lease.hold(seconds, "parked", window_closing=window_closing(conversation))
+            closing = await warning_of(self._house, conversation)
+            await self._lease.hold(seconds, "parked", window_closing=closing)
             return f"waits: {place.reason}"
         await self._lease.hold(place.seconds, Deferral.BACKOFF)
         return "waits: pace"
@@ -100,7 +101,7 @@ class Delivery:
         """A human has written before anything arrived: the draft is dropped, what is open waits for them."""
         conversation = await self._lease.reread()
         seconds = max(conversation.takeover_until_ms - conversation.now_ms, 0) / 1000
-        closing = window_closing(conversation)
+        closing = await warning_of(self._house, conversation)
         await self._lease.hold(seconds, Deferral.HUMAN, drop_plan=True, window_closing=closing)
         return f"waits: {Deferral.HUMAN}"
 
@@ -175,7 +176,8 @@ class Delivery:
                 await self._house.parking.park(self._account, reason, seconds)
                 await self._tell_about_account(conversation, reason)
                 seconds = min(seconds, LOOK_AGAIN_SECONDS) + 0.5
-                await self._lease.hold(seconds, "parked", window_closing=window_closing(conversation))
+                closing = await warning_of(self._house, conversation)
+                await self._lease.hold(seconds, "parked", window_closing=closing)
                 return f"waits: {reason}"
             case Settle():
                 await self._lease.hold(3.0, Deferral.SETTLING)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bot.conversation import Conversation
-from bot.delivery import MayWrite, may_write
+from bot.delivery import MayWrite, WindowClosed
 from runtime.conversations import Incident
 
 
@@ -25,9 +25,8 @@ def incident(conversation: Conversation, rule: str, *, told: bool = False, detai
     return Incident(f"{conversation.id}:handover" if told else f"{conversation.id}:{rule}", body)
 
 
-def window_closing(conversation: Conversation) -> Incident | None:
+def window_closing(conversation: Conversation, window: MayWrite | WindowClosed) -> Incident | None:
     """For a conversation that goes on waiting though its messaging window ends soon; None when that is told already."""
-    window = may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=conversation.now_ms)
     told = conversation.window_told_ms == conversation.acted_at_ms
     if told or not isinstance(window, MayWrite) or not window.ends_soon:
         return None

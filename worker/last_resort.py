@@ -30,7 +30,7 @@ async def wait_for_account(house: House, lease: Lease, conversation: Conversatio
             conversation.now_ms,
         ),
         closes_after_seconds=0 if is_known else ACCOUNT_MISSING_SECONDS,
-        window_closing=window_closing(conversation),
+        window_closing=window_closing(conversation, window),
     )
     if held:
         return "waits: account_missing"

@@ -24,13 +24,12 @@ from worker.closing import close_unsaid
 from worker.delivering import Delivery
 from worker.drafts import Draft, words_of
 from worker.house import House
-from worker.incidents import window_closing
 from worker.last_resort import abandon, wait_for_account, wait_for_newer_version
 from worker.lease_keeper import keep_lease
 from worker.limits import limit_of, words_for_model
 from worker.looking_back import look_back
 from worker.typing_indicator import typing
-from worker.window import window_of
+from worker.window import warning_of, window_of
 
 log = get_logger(__name__)
 
@@ -87,7 +86,7 @@ class Turn:
                 if not word.startswith("waits"):
                     await self._house.telemetry.delivered(draft.record, fresh, at_ms=self._house.now_ms())
                 return word
-            if planned == "nothing":  # the customer took every message back
+            if planned == "nothing" or not fresh.messages:  # the customer took every message back
                 await self._house.telemetry.superseded(draft.record, conversation)
                 await self._lease.finish(Outcome.SILENCED, [])
                 return "nothing"
@@ -151,7 +150,7 @@ class Turn:
         )
 
     async def _wait(self, conversation: Conversation, seconds: float, hold_reason: str, reason: str) -> str:
-        closing = window_closing(conversation)
+        closing = await warning_of(self._house, conversation)
         await self._lease.hold(seconds, hold_reason, drop_plan=True, window_closing=closing)
         return f"waits: {reason}"
 

@@ -2,8 +2,10 @@
 
 from bot.conversation import Conversation
 from bot.delivery import MayWrite, WindowClosed, may_write
+from runtime.conversations import Incident
 from runtime.logging import get_logger
 from worker.house import House
+from worker.incidents import window_closing
 
 log = get_logger(__name__)
 
@@ -14,6 +16,12 @@ async def window_of(house: House, conversation: Conversation, *, now_ms: int) ->
     if isinstance(window, MayWrite):
         return window
     return may_write(last_action_at_ms=conversation.last_action_at_ms, now_ms=await sober_now_ms(house, now_ms))
+
+
+async def warning_of(house: House, conversation: Conversation) -> Incident | None:
+    """What the managers are told where a conversation goes on waiting while its window closes, by the same time as
+    decides whether it is closed; None when it is not so far, or told already."""
+    return window_closing(conversation, await window_of(house, conversation, now_ms=conversation.now_ms))
 
 
 async def sober_now_ms(house: House, now_ms: int) -> int:

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- The end of a conversation that no turn comes to the end of: by the keys alone, nothing of what is stored is read.
--- Its fields go, so that the next message begins with sound ones; that the customer has opted out stays.
+-- Its fields go, so that the next message begins with sound ones; that the customer has opted out stays, and so
+-- does since when its keys are not all known (forget_seen).
 -- ARGV: cid, token, why, id of the alert, alert (JSON). Returns how many messages were closed, or -1 for a lost lease.
 
 local cid, token, why = ARGV[1], ARGV[2], ARGV[3]
@@ -28,7 +29,7 @@ redis.call('DEL', at(cid, 'inbox'))
 forget_plan(cid)
 raise_alert(cid, ARGV[4], ARGV[5])
 for _, field in ipairs(redis.call('HKEYS', at(cid))) do
-  if field ~= 'opted_out' then redis.call('HDEL', at(cid), field) end
+  if field ~= 'opted_out' and field ~= 'forgotten_at' then redis.call('HDEL', at(cid), field) end
 end
 rest(cid)
 return closed

@@ -245,7 +245,9 @@ local function rest(cid)
   redis.call('HSET', at(cid), 'state', 'rest')
   forget_seen(cid)
   retain(cid)
-  redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason', 'first', 'deferred_until')
+  -- What went wrong concerned messages that are closed now, however they were: the next one begins with a clean slate.
+  redis.call('HDEL', at(cid), 'token', 'lease_until', 'hold_reason', 'first', 'deferred_until', 'failures', 'vanished',
+    'account_missing_since', 'taken_back')
   redis.call('ZREM', 'ns:due', cid)
   redis.call('ZREM', 'ns:handed', cid)
 end
@@ -258,17 +260,23 @@ local WINDOW, MARGIN, WARNING = 86400000, 600000, 3600000
 
 -- Waiting for people, or for an account to be mended, goes on while the window closes: the conversation is looked at
 -- in time to tell the managers, once for each window, and again when nothing may be sent any more.
-local function cut_to_window(cid, due)
+local function cut_to_window(cid, due, earliest)
   local c = redis.call('HMGET', at(cid), 'acted_at', 'window_told')
   if not c[1] then return due end
   -- A clock that may be ahead closes no window (runtime/clock_watch.py).
   local closes = number(c[1]) + WINDOW - MARGIN + number(redis.call('GET', 'ns:clock:ahead'))
   local look = c[2] == c[1] and closes or closes - WARNING
-  return math.max(math.min(due, look), math.min(due, NOW))
+  return math.max(math.min(due, look), math.min(due, earliest))
 end
 
-local function hold(cid, due, reason)
-  if DEFERRALS[reason] or reason == 'parked' or reason == 'account_missing' then due = cut_to_window(cid, due) end
+-- A turn that gives its lease back has just looked: it names a later `earliest` than now, or what it decides and what is
+-- written here would send it round and round where they differ.
+local LOOK_PAUSE = 10000
+
+local function hold(cid, due, reason, earliest)
+  if DEFERRALS[reason] or reason == 'parked' or reason == 'account_missing' then
+    due = cut_to_window(cid, due, earliest or NOW)
+  end
   redis.call('HSET', at(cid), 'state', 'held', 'hold_reason', reason)
   if DEFERRALS[reason] then redis.call('HSET', at(cid), 'deferred_until', text(due)) end
   if reason == 'parked' then

@@ -18,5 +18,5 @@ if ARGV[9] ~= '' and (redis.call('HGET', at(cid), 'revised') or '0') == ARGV[11]
   redis.call('HSET', at(cid), 'notebook', ARGV[9])
 end
 note(cid, '', 'held', reason)
-hold(cid, NOW + DELAY, reason)
+hold(cid, NOW + DELAY, reason, NOW + LOOK_PAUSE)
 return number(redis.call('HGET', at(cid), 'failures'))

@@ -21,5 +21,5 @@ if ARGV[8] ~= '' then
   redis.call('HSET', at(cid), 'window_told', ARGV[10])
 end
 note(cid, '', 'held', 'account_missing')
-hold(cid, NOW + (NOW - known_at <= ALIVE and SOON or LATER), 'account_missing')
+hold(cid, NOW + (NOW - known_at <= ALIVE and SOON or LATER), 'account_missing', NOW + LOOK_PAUSE)
 return 'held'

@@ -270,3 +270,24 @@ async def test_whoever_keeps_changing_their_words_is_answered_in_the_end(turns: 
     assert await running == "waits: changed"
     assert turns.read == []
     assert (await turns.turn()).startswith("answered")
+
+
+async def test_a_message_taken_back_while_the_model_thinks_ends_its_turn_without_a_fault(turns: TurnBench) -> None:
+    await turns.writes("a")
+
+    def slowly(request: ChatRequest) -> Any:
+        return Answer(content=f"Сто рублей.\n{TAGS}", delay_seconds=0.6).response(request)
+
+    turns.model.script([slowly])
+    running = asyncio.create_task(turns.turn())
+    async with asyncio.timeout(20):
+        while not turns.model.requests:
+            await asyncio.sleep(0.01)
+    await turns.takes_back("a")
+
+    assert await running == "nothing"
+    assert turns.read == []
+    assert await turns.books() == {"received": 1, "silenced": 1}
+    state = await turns.state()
+    assert state["state"] == "rest"
+    assert "failures" not in state

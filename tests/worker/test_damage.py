@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.messages import Echo
+from bot.messages import CustomerMessage, Echo, MessageKind
 from runtime.clock import now_ms
 from sandbox.meta_faults import Fault
 from tests.worker.turning import TurnBench
@@ -144,3 +144,14 @@ async def test_what_takes_its_worker_down_in_every_way_ends_by_its_keys(turns: T
     assert (alert["rule"], alert["told"]) == ("turns_failed", False)
     await turns.writes("b", "А сегодня?")
     assert (await turns.turn()).startswith("answered")
+
+
+async def test_a_conversation_that_is_given_up_still_knows_what_it_may_have_forgotten(turns: TurnBench) -> None:
+    await turns.writes("a")
+    forgotten_at, long_ago = turns.house.now_ms() - 120_000, turns.house.now_ms() - 180_000
+    await turns.scripts.command("HSET", f"ns:c:{turns.cid}", "forgotten_at", forgotten_at, "failures", 9)
+    assert await turns.turn() == "undeliverable"
+
+    await turns.receive(CustomerMessage(turns.contact, MessageKind.MESSAGE, "captured", long_ago, "Привет"))
+
+    assert await turns.books() == {"received": 2, "undeliverable": 1, "silenced": 1}

@@ -109,3 +109,43 @@ async def test_meta_has_the_last_word(
 
     assert await turn_a_day_later(house, scripts, settings) == "expired"
     assert (await Ledger(scripts).sums()).balanced
+
+
+@pytest.mark.parametrize("waits_for", ["human", "throttled"])
+async def test_who_waits_near_the_end_of_a_window_in_doubt_is_told_of_once_and_not_looked_at_without_end(
+    house: House, scripts: Scripts, settings: Settings, waits_for: str
+) -> None:
+    """By the clock the window has closed, beyond doubt it will within the hour."""
+    hour_ms, cid = 3_600_000, CONTACT.conversation_id
+    await scripts.command("SET", "ns:clock:ahead", 2 * hour_ms)
+    wrote_at = now_ms() - DAY_MS - 55 * 60_000
+    await Inbox(scripts, settings).receive(
+        [CustomerMessage(CONTACT, MessageKind.MESSAGE, "mid-1", wrote_at, "Сколько стоит?")]
+    )
+    if waits_for == "human":
+        await scripts.command("HSET", f"ns:c:{cid}", "takeover_until", now_ms() + 5 * hour_ms)
+    else:
+        await scripts.command("SET", f"ns:parked:instagram:{ACCOUNT.id}", waits_for, "PX", 5 * hour_ms)
+    await Schedule(scripts).pop_due(limit=10, quota=10)
+
+    word = await take_turn(house, cid)
+
+    assert word == f"waits: {waits_for}"
+    assert [body["rule"] for _, body in await house.outbox.waiting()] == ["window_closing"]
+    due, now = float(await scripts.command("ZSCORE", "ns:due", cid)), await scripts.ask_time()
+    assert due > now + 60_000
+
+
+async def test_a_damaged_time_of_the_last_action_makes_no_turn_go_round_and_round(
+    house: House, scripts: Scripts, settings: Settings
+) -> None:
+    cid = CONTACT.conversation_id
+    await Inbox(scripts, settings).receive([CustomerMessage(CONTACT, MessageKind.MESSAGE, "mid-1", now_ms(), "?")])
+    hour_later = now_ms() + 3_600_000
+    await scripts.command("HSET", f"ns:c:{cid}", "acted_at", "damaged", "takeover_until", hour_later)
+    await Schedule(scripts).pop_due(limit=10, quota=10)
+    before = await scripts.ask_time()
+
+    assert await take_turn(house, cid) == "waits: human"
+
+    assert float(await scripts.command("ZSCORE", "ns:due", cid)) >= before + 5_000

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.messages import Contact, CustomerMessage, MessageKind
+from bot.messages import Contact, CustomerMessage, Deletion, Echo, MessageKind
 from runtime.embedded import EmbeddedValkey
 from runtime.inbox import Inbox
 from runtime.ledger import Ledger
@@ -145,3 +145,24 @@ async def test_a_message_id_survives_a_store_that_is_away_for_a_moment(
 
     assert word.startswith("answered")
     assert len(sandbox.sent) == before + 1
+
+
+@pytest.mark.parametrize("end", ["taken back", "answered by a human"])
+async def test_faults_of_messages_that_ended_without_a_turn_do_not_count_against_the_next(
+    house: House, scripts: Scripts, end: str
+) -> None:
+    inbox, key = Inbox(scripts, house.settings), f"ns:c:{CONTACT.conversation_id}"
+    await inbox.receive([CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")])
+    sick = broken(house)
+    for _ in range(3):
+        await turn(sick, scripts)
+    if end == "taken back":
+        await inbox.receive([Deletion(CONTACT, "m", house.now_ms())])
+    else:
+        await scripts.command("HSET", key, "hold_reason", "humans_first")
+        await inbox.receive([Echo(CONTACT, "e", house.now_ms() + 60_000, "Здравствуйте, это Мария")])
+        await scripts.command("HDEL", key, "takeover_until")
+
+    await inbox.receive([CustomerMessage(CONTACT, MessageKind.MESSAGE, "m2", house.now_ms(), "Сколько стоит?")])
+
+    assert (await turn(house, scripts)).startswith("answered")

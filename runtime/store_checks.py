@@ -25,8 +25,22 @@ _MORE_CONNECTIONS = "raise maxclients or take a larger plan; what each process t
 
 _OUR_COMMANDS = (  # those that no script runs for us; a test holds them against the code
     *("BLPOP", "DEL", "EXISTS", "EXPIRE", "GET", "HGET", "HGETALL", "HMGET", "HSET", "HSETNX", "INCRBY", "INCRBYFLOAT"),
-    *("LLEN", "LRANGE", "LREM", "LTRIM", "PEXPIRE", "RPUSH", "SET", "TIME", "XADD", "XDEL", "XINFO STREAM", "XRANGE"),
-    *("XREVRANGE", "ZADD", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREM", "ZREMRANGEBYRANK", "ZSCORE"),
+    *(
+        "LLEN",
+        "LRANGE",
+        "LREM",
+        "LTRIM",
+        "PEXPIRE",
+        "RPUSH",
+        "SET",
+        "TIME",
+        "TTL",
+        "XADD",
+        "XDEL",
+        "XINFO STREAM",
+        "XRANGE",
+    ),
+    *("XREVRANGE", "ZADD", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREM", "ZREMRANGEBYRANK", "ZSCAN", "ZSCORE"),
 )
 _CELERYS_COMMANDS = (
     *("BRPOP", "DEL", "EXPIRE", "HDEL", "HGET", "HSET", "LLEN", "LPUSH", "MULTI", "PUBLISH", "RPUSH", "SADD", "SET"),

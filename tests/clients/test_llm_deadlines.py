@@ -60,12 +60,13 @@ async def test_comments_in_mid_stream_do_not_count_as_data(llm: LLMClient, model
 
 
 async def test_a_healthy_stream_outlives_the_shorter_deadlines(llm: LLMClient, model: ModelStandIn) -> None:
-    model.script([Answer(content="word " * 24, reasoning="", pause_seconds=0.3)])
+    words = "".join(f"word{number} " for number in range(24))
+    model.script([Answer(content=words, reasoning="", pause_seconds=0.3)])
     short = replace(LONG, first_byte_seconds=3, idle_seconds=3, thinking_seconds=3)
 
     completion = await llm.complete(REQUEST, short)
 
-    assert completion.content == "word " * 24
+    assert completion.content == words
     assert completion.seconds > 3
 
 

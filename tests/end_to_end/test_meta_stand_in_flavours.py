@@ -8,6 +8,7 @@ import pytest
 import redis
 
 from bot.messages import Channel
+from runtime.clock import now_ms
 from runtime.settings import Account
 from sandbox.meta_callers import as_meta_knows
 from sandbox.meta_faults import Fault
@@ -117,7 +118,9 @@ def test_a_manager_is_told_from_us_under_either_id(house: House) -> None:
     before = stack.ledger()
     for account, other_id in ((ONE_ID_AT_META, ONE_ID.id), (as_meta_knows(BOTH_IDS), BOTH_IDS.id)):
         person = on(stack, account)
-        echo = stack.meta.human(person.id, "Отвечу сама", account=account.model_copy(update={"id": other_id}))
+        as_other = account.model_copy(update={"id": other_id})
+        # Earlier than an ad's greeting would be, which comes right before a customer's first words.
+        echo = stack.meta.human(person.id, "Отвечу сама", account=as_other, at_ms=now_ms() - 60_000)
 
         asyncio.run(stack.meta.deliver(echo))
         person.writes("Хорошо")

@@ -72,8 +72,11 @@ def on(stack: Stack, account_id: str) -> Customer:
     return customer
 
 
-def manager_says(stack: Stack, customer: Customer, text: str) -> WebhookItem:
-    return stack.meta.human(customer.id, text, account=customer.account)
+A_MINUTE_MS = 60_000  # right before a customer's first words, words of the account are an ad's greeting
+
+
+def manager_says(stack: Stack, customer: Customer, text: str, *, ago_ms: int = 0) -> WebhookItem:
+    return stack.meta.human(customer.id, text, account=customer.account, at_ms=now_ms() - ago_ms)
 
 
 def prompt_of(stack: Stack, number: int = -1) -> list[dict[str, str]]:
@@ -98,7 +101,7 @@ def test_a_manager_who_writes_first_is_not_answered_for_and_the_model_reads_thei
 ) -> None:
     before = stack.ledger()
 
-    customer.sends(manager_says(stack, customer, "Ваш заказ готов"))
+    customer.sends(manager_says(stack, customer, "Ваш заказ готов", ago_ms=A_MINUTE_MS))
     customer.writes("Когда забрать?")
     assert held_as(stack, customer) == "human"
     assert not stack.model.requests

@@ -19,6 +19,7 @@ from runtime.findings import Level
 from runtime.redis import StoreUnavailable
 from runtime.settings import Config, Environment, Settings
 from runtime.store_checks import check_store, judge, store_commands
+from sandbox.ports import reserved_port
 from tests.redis_doors import AnswersBy, Authority, DoorTo
 from worker.commands import STARTED_ANEW
 
@@ -245,7 +246,7 @@ def test_no_command_is_sent_whose_right_is_not_checked() -> None:
 def test_no_process_starts_on_a_redis_it_cannot_serve_with(command: list[str], tmp_path: Path) -> None:
     (tmp_path / "nightshift.toml").write_text("")
     (tmp_path / "Procfile").write_text("web: exec sleep 300\n")
-    with AnswersBy(old_redis()) as old:
+    with AnswersBy(old_redis()) as old, reserved_port() as port, reserved_port() as flower_port:
         done = subprocess.run(
             [sys.executable, *command],
             cwd=tmp_path,
@@ -254,7 +255,8 @@ def test_no_process_starts_on_a_redis_it_cannot_serve_with(command: list[str], t
                 "PYTHONPATH": str(ROOT),
                 "REDIS_URL": f"redis://:secret@127.0.0.1:{old.port}/0",
                 "FLOWER_BASIC_AUTH": "ops:word",
-                "PORT": "0",
+                "PORT": str(port),
+                "FLOWER_PORT": str(flower_port),
             },
             capture_output=True,
             text=True,

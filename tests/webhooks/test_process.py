@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -33,7 +34,7 @@ def environment(**changed: str) -> dict[str, str]:
 
 def start(*, most_files: int | None = None, **changed: str) -> subprocess.Popen[str]:
     """`most_files` as a shell would set it: with `ulimit`, and half as many to begin with."""
-    command = f"exec {sys.executable} -m webhooks"
+    command = f"exec {shlex.quote(sys.executable)} -m webhooks"
     if most_files is not None:
         command = f"ulimit -Sn {most_files // 2}; ulimit -Hn {most_files}; {command}"
     return subprocess.Popen(

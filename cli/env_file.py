@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.env_file import ENV_FILE, read_env_lines
+from runtime.private_files import write_private
 from runtime.settings import refuse_errors
 
 EXAMPLE_FILE = Path(".env.example")
@@ -71,13 +72,17 @@ def read_example(path: Path) -> list[Variable]:
 
 def write_first_env_file(example: Path, target: Path) -> bool:
     """Copy the example with fresh secrets, readable by its owner alone. False, and nothing done, if `target` exists."""
-    try:
-        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    if target.exists():
         return False
     lines = (_filled(line) for line in example.read_text(encoding="utf-8").splitlines(keepends=True))
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.writelines(lines)
+    unfinished = target.with_name(f"{target.name}.unfinished")
+    write_private(unfinished, "".join(lines))
+    try:
+        os.link(unfinished, target)  # whole or not at all, and never over another's
+    except FileExistsError:
+        return False
+    finally:
+        unfinished.unlink()
     return True
 
 

@@ -9,9 +9,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
-from runtime.wire import Wire, Words
+from runtime.wire import Wire, Words, pack
 
 # A replica in reach answers within milliseconds. Two rounds must fit into what a receiver waits for its store
 # (webhooks/endpoints.py, Limits.store_seconds), each a little longer, since the server looks at its clock ten times a
@@ -21,7 +22,7 @@ CONFIRM_SECONDS = 0.5
 
 @dataclass(slots=True)
 class _Call:
-    words: Words
+    packed: bytes
     answer: asyncio.Future[Any]
     doubt: asyncio.Future[str]
 
@@ -37,9 +38,9 @@ class Rounds:
 
     async def call(self, words: Words) -> tuple[Any, asyncio.Future[str]]:
         """The server's answer, as soon as it comes, and what will be known of the replicas: "" when they have it, else
-        why that is not sure. Raises redis-py's errors."""
+        why that is not sure. Raises redis-py's errors, and this caller alone what its words cannot be packed with."""
         loop = asyncio.get_running_loop()
-        call = _Call(words, loop.create_future(), loop.create_future())
+        call = _Call(pack(words), loop.create_future(), loop.create_future())
         self._waiting.append(call)
         if self._running is None or self._running.done():
             self._running = asyncio.create_task(self._run())
@@ -54,14 +55,17 @@ class Rounds:
             except (RedisError, OSError) as exc:
                 doubt = type(exc).__name__
                 _fail(calls, exc)
+            except Exception as exc:  # noqa: BLE001 - all that wait for an answer must learn that none will come
+                doubt = type(exc).__name__
+                _fail(calls, RedisConnectionError(f"a round failed: {doubt}"))
             finally:
                 for call in calls:
                     if not call.doubt.done():
                         call.doubt.set_result(doubt)
 
     async def _round(self, calls: list[_Call]) -> str:
-        wait = ("WAIT", self._replicas, round(CONFIRM_SECONDS * 1000))
-        answers = await self._wire.together([*(call.words for call in calls), wait])
+        wait = pack(("WAIT", self._replicas, round(CONFIRM_SECONDS * 1000)))
+        answers = await self._wire.together([*(call.packed for call in calls), wait])
         for answer in answers:  # where the connection breaks, only the first is asked what became of it
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
         for call, answer in zip(calls, answers, strict=False):

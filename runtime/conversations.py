@@ -149,7 +149,8 @@ class Lease:
         whatever_changed: bool = False,
     ) -> tuple[str, Conversation]:
         """Write the plan, and read the conversation as it is then: "planned", "newer" when there is news that the turn
-        has not read, "nothing" when all messages were taken back.
+        has not read, "nothing" when all messages were taken back, "arrived" when a part of the plan that stands has
+        proved to be sent meanwhile: it is finished, not replaced.
 
         `whatever_came`: messages that came since are no such news, they get a turn of their own. `whatever_changed`:
         nothing is; for a fixed line, which is made from no words of the customer's.

@@ -26,6 +26,12 @@ Words = Sequence[str | bytes | float]
 """A command and its arguments."""
 
 
+def pack(words: Words) -> bytes:
+    """A call as it goes to the server. Raises what it cannot be packed with: `TypeError`, `UnicodeEncodeError`."""
+    packed: bytes = hiredis.pack_command(tuple(words))  # type: ignore[arg-type]  # its stub wants ints as well
+    return packed
+
+
 class Wire:
     """Belongs to one event loop. Blocking commands are not for it: everybody else would wait behind them."""
 
@@ -43,10 +49,11 @@ class Wire:
             line = await self._open_line()
         return await line.send(hiredis.pack_command(words))  # type: ignore[arg-type]  # its stub wants ints as well
 
-    async def together(self, calls: "Sequence[Words]") -> "list[asyncio.Future[Any]]":
-        """Several calls in one write: on one connection, in this order, to the end of it. An answer for each."""
+    async def together(self, packed: Sequence[bytes]) -> "list[asyncio.Future[Any]]":
+        """Several calls (of `pack`) in one write: on one connection, in this order, to the end of it. An answer for
+        each."""
         line = await self._open_line()
-        return line.post([hiredis.pack_command(tuple(words)) for words in calls])  # type: ignore[arg-type]  # as above
+        return line.post(packed)
 
     async def _open_line(self) -> "_Line":
         if self._closed:

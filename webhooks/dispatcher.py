@@ -179,8 +179,8 @@ def main() -> int:
     settings = start_process("dispatcher")
     configure_logging("dispatcher", settings)
     init_sentry("dispatcher", settings)
-    say_warnings(settings)
     refuse_unfit_store(settings)
+    say_warnings(settings)
     asyncio.run(_main(settings))
     return 0
 

@@ -86,6 +86,9 @@ class Turn:
                 if not word.startswith("waits"):
                     await self._house.telemetry.delivered(draft.record, fresh, at_ms=self._house.now_ms())
                 return word
+            if planned == "arrived" and fresh.plan:  # an echo has proved what was given up for lost
+                await self._house.telemetry.superseded(draft.record, conversation)
+                return await delivery.deliver(fresh, fresh.plan)
             if planned == "nothing" or not fresh.messages:  # the customer took every message back
                 await self._house.telemetry.superseded(draft.record, conversation)
                 await self._lease.finish(Outcome.SILENCED, [])

@@ -8,8 +8,8 @@ if unless_parked and rests_for(known, mark) then return 0 end
 local value = reason
 if bound then
   local others = string.match(known or '', '^%S+ ?(.*)$') or ''
-  -- What holds for all senders, and longer, is not made smaller.
-  if known and others == '' and redis.call('PTTL', key) >= MS then return 0 end
+  -- What holds for all senders is not made smaller: the token is refused again once it is over.
+  if known and others == '' then return 0 end
   -- Tokens that were refused before stay refused: two bad ones must not free each other in turn.
   local marks = {mark}
   for other in string.gmatch(others, '%S+') do

@@ -4,7 +4,8 @@
 --       from are not what they were), plan_id, meta (JSON), how many turns had failed before, history_lines,
 --       number of keys, keys..., number of texts, text and hash of each,
 --       then number of a part and further fields of it (JSON): those past the texts are enclosures
--- Returns a view ('planned' or 'newer'), {'nothing'} (every message was taken back) or {'lost'}.
+-- Returns a view ('planned', 'newer', or 'arrived': an echo has proved a part of the plan that stands, which is not
+-- replaced), {'nothing'} (every message was taken back) or {'lost'}.
 
 local cid, token, rev, revised, despite, plan_id, meta, failures = unpack(ARGV, 1, 8)
 local LINES = tonumber(ARGV[9])
@@ -12,6 +13,9 @@ if not holds(cid, token) then return {'lost'} end
 local c = redis.call('HMGET', at(cid), 'rev', 'revised', 'taken_back')
 if despite == '' and (c[1] or '') ~= rev then return view('newer', cid, LINES) end
 if despite == 'newer' and (c[2] or '0') ~= revised then return view('newer', cid, LINES) end
+for i = 0, parts_of(cid) - 1 do
+  if redis.call('HGET', at(cid, 'plan'), i .. ':state') == 'sent' then return view('arrived', cid, LINES) end
+end
 if c[3] then drop_taken_back(cid) end
 local key_count = tonumber(ARGV[10])
 local open, keys = {}, {}

@@ -214,6 +214,19 @@ async def test_a_fault_in_one_call_is_its_callers_alone(confirmed: Scripts) -> N
     assert [answers[0], answers[2]] == ["OK", 1]
 
 
+async def test_words_that_cannot_be_packed_are_their_callers_alone(confirmed: Scripts) -> None:
+    async with asyncio.timeout(30):
+        answers = await asyncio.gather(
+            confirmed.command_confirmed("SET", "key", "a"),
+            confirmed.command_confirmed("SET", "key", "\udc80"),
+            confirmed.run_confirmed("raise_alert", "", "id", "{}"),
+            return_exceptions=True,
+        )
+
+    assert isinstance(answers[1], UnicodeEncodeError)
+    assert [answers[0], answers[2]] == ["OK", 1]
+
+
 async def test_a_caller_that_is_cancelled_leaves_the_others_their_answers(confirmed: Scripts) -> None:
     asking = [asyncio.create_task(confirmed.command_confirmed("SET", f"key:{n}", n)) for n in range(30)]
     await asyncio.sleep(0)

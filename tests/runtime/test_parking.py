@@ -151,6 +151,15 @@ async def test_what_holds_longer_for_all_is_not_made_smaller(workers: tuple[Work
     assert await new.is_parked() == "restricted"
 
 
+async def test_what_is_left_of_a_rest_for_all_does_not_end_by_a_refused_token(workers: tuple[Worker, Worker]) -> None:
+    old, new = workers
+    await old.parking.park(OLD, "throttled", 60)
+
+    await old.parking.park(OLD, "token", 300)
+
+    assert await new.is_parked() == "throttled"
+
+
 async def test_the_newest_refused_tokens_are_remembered_and_no_token_is_told(scripts: Scripts) -> None:
     parking = Parking(scripts)
     many = [with_token(f"invented-token-{n}") for n in range(9)]

@@ -2,9 +2,10 @@
 
 import pytest
 
-from bot.conversation import PartState
+from bot.conversation import PartState, PlanMeta
 from runtime.clock import now_ms
 from runtime.conversations import Conversations
+from runtime.schedule import Schedule
 from sandbox.meta_faults import Fault
 from tests.worker.turning import TurnBench
 from worker.house import House
@@ -182,3 +183,29 @@ async def test_an_echo_that_proves_a_doubtful_send_in_the_last_moment_counts(tur
     assert word == "waits: settling"
     assert last.startswith("handed_over")
     assert await turns.books() == {"received": 1, "handed_over": 1}
+
+
+async def test_a_reply_that_proves_to_have_arrived_is_not_replaced(turns: TurnBench) -> None:
+    await turns.writes("m")
+    await Schedule(turns.scripts).pop_due(limit=10, quota=10)
+    await turns.scripts.command("ZADD", "ns:handed", 1, turns.cid)
+    claimed = await turns.house.conversations.claim(turns.cid)
+    assert not isinstance(claimed, str)
+    lease, conversation = claimed
+    _, planned = await lease.plan(conversation, ["Кружка стоит 1900."], PlanMeta())
+    assert planned.plan is not None
+    await lease.begin_part(planned.plan.id, 0, margin_seconds=1)
+    await turns.house.conversations.record(turns.cid, planned.plan.id, 0, PartState.UNKNOWN)
+    # While the turn decides to hand over, the echo comes.
+    await turns.house.conversations.record(turns.cid, planned.plan.id, 0, PartState.SENT, mid="echoed")
+
+    handover = PlanMeta("handed_over", "send_unknown")
+    word, after = await lease.plan(planned, ["Ответит коллега."], handover, whatever_changed=True)
+    await lease.hold(0, "released")
+    last = await turns.turn()
+
+    assert word == "arrived"
+    assert after.plan is not None
+    assert [part.text for part in after.plan.parts] == ["Кружка стоит 1900."]
+    assert last == "answered"
+    assert await turns.books() == {"received": 1, "answered": 1}

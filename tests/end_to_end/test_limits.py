@@ -9,10 +9,12 @@ from sandbox.chat_answers import Answer
 from sandbox.model_faults import TAGS
 from sandbox.stack import Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed, since
+from tests.waiting import polls
 
 HANDOFF = "Дальше вам поможет мой коллега"
 AWAY = "Спасибо за сообщение! Мы ответим вам в рабочее время, номер обращения {}."
 GOOD = Answer(content=f"Здравствуйте! Чем могу помочь?\n{TAGS}")
+READING_SECONDS = 1.2  # a person reads before they write; within a second it would be a program's rhythm
 LIMITS = """
 [limits]
 turns_per_customer_hour = 8
@@ -86,6 +88,8 @@ def test_one_turn_too_many_is_handed_over_once_and_then_silenced(stack: Stack, c
     ):
         customer.writes(f"Расскажите про {what}")
         stack.wait_for(lambda: stack.ledger()["open"] == 0, "the message to have its outcome")
+        for _ in polls(READING_SECONDS):
+            pass
 
     assert since(stack, before) == {"received": 11, "answered": 8, "handed_over": 1, "silenced": 2}
     assert len(stack.model.requests) == 8

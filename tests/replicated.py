@@ -54,6 +54,6 @@ def wait_for_replica(primary: "redis.Redis") -> None:
 
     def has_caught_up() -> bool:
         primary.set("test:replicated", "1")
-        return bool(primary.wait(1, 100) == 1)
+        return bool(primary.wait(1, 5000) == 1)  # milliseconds: through a busy proxy it takes a while
 
     wait_until(has_caught_up, "the replica to connect")

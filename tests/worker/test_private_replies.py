@@ -16,6 +16,8 @@ async def test_a_comment_of_an_account_that_this_worker_does_not_have_is_left_to
     contact = turns.contact
     for name, at_ms in (("young", now_ms()), ("old", now_ms() - 2 * 3_600_000)):
         await outbox.note(Comment(contact.channel, contact.account_id, name, contact.customer_id, at_ms, "цена?"))
+    for waiting in await turns.scripts.command("ZRANGE", "ns:comments:due", 0, -1):
+        await turns.scripts.command("ZADD", "ns:comments:due", 1, waiting)  # due by any clock
     older = turns.another(config={"accounts": (OTHER_ACCOUNT,)})
     replies = PrivateReplies(
         outbox,

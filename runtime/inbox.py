@@ -188,9 +188,8 @@ class Inbox:
     async def server_ms(self) -> int:
         """What time it is at least: the server's, less what its clock may have jumped ahead (runtime/clock_watch.py).
         Raise `StoreUnavailable` when it cannot be asked."""
-        seconds, microseconds = await self._scripts.command("TIME")
-        ahead = int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
-        return int(seconds) * 1000 + int(microseconds) // 1000 - ahead
+        now_ms = await self._scripts.ask_time()
+        return now_ms - int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
 
     async def writable(self) -> bool:
         """True when a write would be taken now: a replica, a full server and a frozen one all say no."""

@@ -161,6 +161,7 @@ class WebhookEndpoint:
         self._store_patience = Patience(self._limits.store_seconds)
         self._room = Room(self._limits.all_bodies_bytes)
         self._clock_ms = clock_ms
+        self._knows_the_time = False
         self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -188,7 +189,6 @@ class WebhookEndpoint:
             body, held = await read_body(
                 receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, room=self._room
             )
-            received_ms = self._clock_ms()
             if not self._proof.is_plain(body, digest) and not await self._proof.check(body, digest):
                 self._warn("webhook_body_rewritten", reason="a proxy decodes what Meta has sent: it must not change it")
         except BodyTooLarge:
@@ -205,11 +205,29 @@ class WebhookEndpoint:
         finally:
             self._room.give_back(held)
         self._hearing.signed.heard()
+        knows_the_time = self._knows_the_time or await self._ask_the_time()
+        received_ms = self._clock_ms()
         if len(body) <= self._limits.inline_bytes:
             events = self._events(body, received_ms)
         else:
             events = await asyncio.to_thread(self._events, body, received_ms)
+        if events and not knows_the_time:
+            return _UNAVAILABLE
         return await self._stored(events, body, received_ms)
+
+    async def _ask_the_time(self) -> bool:
+        """Once in a process: until the store has told its time, this machine's clock would date what is written."""
+        try:
+            with self._store_patience.for_one():
+                await self._store.server_ms()
+        except (StoreUnavailable, TimeoutError) as exc:
+            self._warn("webhook_not_stored", reason=type(exc).__name__)
+            return False
+        except Exception:
+            log.exception("time_unknown")
+            return False
+        self._knows_the_time = True
+        return True
 
     def _events(self, body: bytes, received_ms: int) -> list[Event]:
         """What is signed is never refused for what it says: Meta would only send the same again, and then give up."""

@@ -65,6 +65,8 @@ def test_an_auto_responder_is_left_alone_after_a_few_replies(stack: Stack, custo
     assert HANDOFF in customer.read[-1]
     stack.wait_for(lambda: "автоответчик" in alerts(stack), "the managers to be told")
 
+    for _ in polls(READING_SECONDS):
+        pass
     customer.writes("Здравствуйте, а теперь пишу я сама: сколько стоит кружка «Туман»?")
 
     assert since(stack, before)["answered"] == replies  # the person behind the program

@@ -518,3 +518,24 @@ async def test_nothing_of_a_customer_is_logged(
     assert "unparsable" in logged
     assert secret_words not in logged
     assert SECRET not in logged
+
+
+async def test_what_comes_first_is_dated_by_the_stores_clock_and_asked_for_again_while_that_is_unknown(
+    store: RememberingStore,
+) -> None:
+    asked: list[int] = []
+    known = store.server_ms
+
+    async def server_ms() -> int:
+        asked.append(1)
+        if len(asked) == 1:
+            raise StoreUnavailable("it is away")
+        return await known()
+
+    store.server_ms = server_ms  # type: ignore[method-assign]  # the one thing that differs from the store's own
+    app = create_app(make_settings(), store, clock_ms=then)
+    async with client_of(app) as client:
+        answers = [(await post(client)).status_code for _ in range(3)]
+
+    assert answers == [503, 200, 200]
+    assert len(asked) == 2

@@ -1,8 +1,16 @@
 """The kinds of failure, sorted by who can act; each client's leaves are also of one of these kinds."""
 
+from typing import ClassVar
+
 
 class NightshiftError(Exception):
-    """Base of all failures of our own. Messages hold codes, never payloads or tokens."""
+    """Base of all failures of our own. Messages hold codes, never payloads or tokens.
+
+    `is_bug`: it was not foreseen, and is told like any bug. `is_waited_out`: whoever raised it has waited already.
+    """
+
+    is_bug: ClassVar = False
+    is_waited_out: ClassVar = False
 
 
 class Transient(NightshiftError):

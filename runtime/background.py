@@ -13,8 +13,6 @@ from typing import Any, Final
 from bot.errors import NightshiftError
 from runtime.clock import monotonic
 from runtime.logging import get_logger
-from runtime.redis import StoreBroken, StoreUnavailable
-from runtime.scripts import Scripts
 from runtime.sentry import capture
 
 log = get_logger(__name__)
@@ -23,9 +21,6 @@ LIMIT_SECONDS: Final = 300.0  # an iteration that has not come back by then hang
 LONGEST_WAIT_SECONDS: Final = 30.0  # from one failed iteration to the next
 SAID_AGAIN_SECONDS: Final = 600.0  # trouble that comes and goes is said at most this often
 STOP_SECONDS: Final = 2.0
-
-FAILED_EVENT: Final = "background_failed:"
-"""What failed iterations are counted under in `ns:events`, followed by the job's name."""
 
 Count = Callable[[str, int], Awaitable[None]]
 """Adds so many failed iterations to the books of the job with this name; may raise a `NightshiftError`."""
@@ -99,7 +94,7 @@ class _Trouble:
     async def failed(self, exc: BaseException) -> None:
         self._rounds += 1
         self._uncounted += 1
-        foreseen = isinstance(exc, NightshiftError) and not isinstance(exc, StoreBroken)
+        foreseen = isinstance(exc, NightshiftError) and not exc.is_bug
         kind = _kind_of(exc)
         if kind not in self._said:
             self._said[kind] = self._clock()
@@ -109,7 +104,7 @@ class _Trouble:
             else:
                 log.error("background_job_failed", job=self._name, error=type(exc).__name__, exc_info=exc)
                 capture(exc)
-        if not isinstance(exc, StoreUnavailable):  # the wait for a server that is away is not waited a second time
+        if not (isinstance(exc, NightshiftError) and exc.is_waited_out):  # nobody waits twice for one server
             await self._tell()
 
     async def over(self) -> None:
@@ -190,15 +185,6 @@ class Background:
             capture(error)
 
 
-def count_in(scripts: Scripts) -> Count:
-    """Counts in Redis, from where every receiver's /metrics tells it."""
-
-    async def count(name: str, failures: int) -> None:
-        await scripts.command("HINCRBY", "ns:events", f"{FAILED_EVENT}{name}", failures)
-
-    return count
-
-
 def start_thread(name: str, main: Callable[[], Coroutine[Any, Any, None]], *, again_seconds: float = 5.0) -> None:
     """`main` on an event loop and in a daemon thread of its own, begun anew when it fails, until it returns."""
 
@@ -216,4 +202,4 @@ def start_thread(name: str, main: Callable[[], Coroutine[Any, Any, None]], *, ag
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
-__all__ = ["OVER", "Background", "Iteration", "Over", "count_in", "repeat", "start_thread"]
+__all__ = ["OVER", "Background", "Iteration", "Over", "repeat", "start_thread"]

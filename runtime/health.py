@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.background import FAILED_EVENT
+from runtime.failure_counts import FAILED_EVENT
 from runtime.redis import store_error
 from runtime.schedule import REDO_SECONDS
 from runtime.scripts import Scripts

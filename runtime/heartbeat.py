@@ -5,7 +5,8 @@ import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from runtime.background import Count, count_in, repeat, start_thread
+from runtime.background import Count, repeat, start_thread
+from runtime.failure_counts import count_in
 from runtime.health import HEARTBEAT_SECONDS, SystemHealth
 from runtime.logging import get_logger
 from runtime.redis import connect

@@ -40,6 +40,8 @@ from runtime.wire import Wire
 class StoreUnavailable(Transient):
     """Redis is away, frozen, read-only or full: nothing was stored."""
 
+    is_waited_out = True
+
 
 class NotConfirmed(StoreUnavailable):
     """It is written, but not on as many replicas as `[store] replicas` asks for: a failover may still forget it."""
@@ -47,6 +49,8 @@ class NotConfirmed(StoreUnavailable):
 
 class StoreBroken(NightshiftError):
     """Redis answered that the request itself is wrong: a bug of ours."""
+
+    is_bug = True
 
 
 # Answers of a server that is well and did not do it: it may later, or once its operator has mended something. What it

@@ -9,9 +9,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.account_ids import AccountIdStore
-from runtime.background import Background, Count, count_in
+from runtime.background import Background, Count
 from runtime.clock import now_ms
 from runtime.early_events import EarlyEvents
+from runtime.failure_counts import count_in
 from runtime.inbox import open_inbox
 from runtime.logging import get_logger
 from runtime.replicas import tell_replicas

@@ -15,10 +15,11 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError  # what kombu lets through when its broker is behind Sentinel
 
 from runtime import queue
-from runtime.background import Background, count_in
+from runtime.background import Background
 from runtime.cancelling import cancel_and_wait
 from runtime.clock import monotonic
 from runtime.clock_watch import ClockWatch
+from runtime.failure_counts import count_in
 from runtime.health import SystemHealth
 from runtime.heartbeat import beat_for_ever
 from runtime.logging import configure_logging, get_logger

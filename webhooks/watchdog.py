@@ -12,8 +12,9 @@ from typing import Any
 
 from bot.errors import NightshiftError
 from runtime.alert_outbox import AlertOutbox
-from runtime.background import Count, count_in, repeat
+from runtime.background import Count, repeat
 from runtime.clock import monotonic
+from runtime.failure_counts import count_in
 from runtime.health import DEAF, UNREADABLE, SystemHealth, View
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect

@@ -13,9 +13,10 @@ from clients.llm import LLMClient
 from runtime import clock
 from runtime.account_ids import AccountIdStore
 from runtime.alert_outbox import AlertOutbox
-from runtime.background import Background, count_in
+from runtime.background import Background
 from runtime.comments import CommentOutbox
 from runtime.conversations import Conversations
+from runtime.failure_counts import count_in
 from runtime.health import SystemHealth
 from runtime.inbox import Inbox
 from runtime.known_messages import KnownMessages

@@ -21,8 +21,9 @@ from typing import Any
 
 from celery.worker import state
 
-from runtime.background import OVER, Over, count_in, repeat, start_thread
+from runtime.background import OVER, Over, repeat, start_thread
 from runtime.clock import monotonic
+from runtime.failure_counts import count_in
 from runtime.health import SystemHealth
 from runtime.logging import get_logger
 from runtime.redis import StoreUnavailable, connect

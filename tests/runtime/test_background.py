@@ -15,10 +15,11 @@ from structlog.testing import capture_logs
 
 from clients.graph_api import GraphAPI
 from runtime.account_ids import AccountIdStore
-from runtime.background import OVER, Background, Over, count_in, repeat, start_thread
+from runtime.background import OVER, Background, Over, repeat, start_thread
 from runtime.comments import CommentOutbox
 from runtime.early_events import EarlyEvents
 from runtime.embedded import EmbeddedValkey
+from runtime.failure_counts import count_in
 from runtime.health import SystemHealth
 from runtime.heartbeat import beat_for_ever
 from runtime.inbox import Inbox

@@ -21,11 +21,11 @@ from bot.messages import (
 )
 from bot.outcome import Outcome, SilenceReason
 from runtime.account_ids import AccountIds, AccountIdStore
-from runtime.background import count_in
 from runtime.clock import now_ms
 from runtime.comments import CommentOutbox
 from runtime.conversations import Conversations, Incident
 from runtime.early_events import EarlyEvents
+from runtime.failure_counts import count_in
 from runtime.health import SystemHealth
 from runtime.inbox import Inbox
 from runtime.looks import Looks

@@ -77,7 +77,7 @@ def _floors(directory: Path) -> Iterator[dict[str, Server]]:
         servers: dict[str, Server] = {}
         for name, app in ((STARLETTE, "starlette"), (RAW, "raw")):
             port, log = stack.enter_context(reserved_port()), directory / f"floor-{app}.log"
-            process = stack.enter_context(started(python("benchmarks.floor", app, port), log=log))
+            process = stack.enter_context(started(python("benchmarks.programs.floor", app, port), log=log))
             answers(f"http://127.0.0.1:{port}/", process, log=log)
             servers[name] = Server(port, process.pid)
         yield servers
@@ -118,7 +118,7 @@ def _measure(
     pin(OTHERS_CORE, store_pid)
     before, store_before = cpu_seconds(*pids), cpu_seconds(store_pid)
     result: dict[str, Any] = run_json(
-        python("benchmarks.load", server.port, connections, seconds, count, events, OTHERS_CORE)
+        python("benchmarks.programs.load", server.port, connections, seconds, count, events, OTHERS_CORE)
     )
     server.rate.append(result["rate"])
     server.p50_ms.append(result["p50_ms"])

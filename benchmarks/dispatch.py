@@ -86,7 +86,7 @@ def _shortcuts(scale: Scale, directory: Path, house: Stack, stack: ExitStack) ->
 
 def _measure(way: Way, rate: int, count: int, url: str) -> None:
     before = {name: cpu_seconds(pid) for name, pid in way.pids.items()}
-    sent = run_json(python("benchmarks.pace", way.port, rate, count, 1))
+    sent = run_json(python("benchmarks.programs.pace", way.port, rate, count, 1))
     if sent["refused"]:
         raise RuntimeError(f"{sent['refused']} of {count} POSTs were refused")
     arrived = arrivals(url, sent["began"], seconds=20)

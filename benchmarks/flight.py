@@ -35,7 +35,7 @@ def _calls(scale: Scale, directory: Path, report: Report) -> None:
     count, seconds = scale.count(tiny=50, quick=1000, full=1000), scale.of(tiny=0.5, quick=5, full=5)
     with other_side(directory) as url:
         runs: list[dict[str, Any]] = [
-            run_json(python("benchmarks.calls", f"{url}/wait/{seconds}", count))
+            run_json(python("benchmarks.programs.calls", f"{url}/wait/{seconds}", count))
             for _ in range(scale.count(tiny=1, quick=1, full=5))
         ]
     figures = {name: [run[name] for run in runs] for name in runs[0]}
@@ -100,7 +100,7 @@ def _in_flight(
             house.wait_for(partial(_is_ready, log), "the worker to be ready")
             before = cpu_seconds(worker.pid)
             posts = (count, 1) if rate else (max(count // 10, 1), 10)
-            began = run_json(python("benchmarks.pace", house.web_port, rate, *posts))["began"]
+            began = run_json(python("benchmarks.programs.pace", house.web_port, rate, *posts))["began"]
             arrived = arrivals(url, began, seconds=seconds * 6 + 20, verify=False)
             answered = [arrived[who] for who in began if who in arrived]
             runs["wall"].append(max(answered) - min(began.values()))

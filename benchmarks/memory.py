@@ -11,14 +11,14 @@ from typing import Any
 from benchmarks.posts import ACCOUNT, MID_LENGTH, customers
 from benchmarks.report import Report, Scale
 from bot.conversation import HistoryLine, PartState, PlanMeta
-from bot.messages import Contact, CustomerMessage, MessageKind
+from bot.incoming.events import Contact, CustomerMessage, MessageKind
 from bot.outcome import Outcome
-from runtime.conversations import Conversations
-from runtime.inbox import Inbox, open_inbox
-from runtime.redis import connect
-from runtime.scripts import Scripts
 from runtime.settings import Settings, load_settings
 from sandbox.stack import Stack
+from store.connection import connect
+from store.conversations import Conversations
+from store.inbox import Inbox, open_inbox
+from store.scripts import Scripts
 
 LETTERS = "Добрый вечер подскажите пожалуйста сколько стоит занятие для двоих и можно ли перенести его на субботу "
 TEXT = (LETTERS * 3)[:200]

@@ -4,9 +4,9 @@ import secrets
 import time
 from collections.abc import Sequence
 
-from bot.messages import Channel
+from bot.incoming.events import Channel
 from runtime.settings import Account
-from sandbox.meta_webhooks import message_item, sign, webhook_bodies
+from sandbox.meta.webhooks import message_item, sign, webhook_bodies
 
 ACCOUNT = Account(
     channel=Channel.INSTAGRAM,

@@ -11,12 +11,12 @@ import uvloop
 
 from benchmarks.task import QUESTION, TOOLS, arguments, find, history, measure, tell
 from bot.conversation import Conversation, HistoryLine, OpenMessage
-from bot.messages import Channel, Contact
+from bot.incoming.events import Channel, Contact
 from runtime.clock import local, monotonic, now_ms
 from runtime.settings import Account, Settings, load_settings
-from worker.agent import Budget
-from worker.house import House, build_house, load_texts
-from worker.tools import Tool, ToolBox
+from worker.agent.agent import Budget
+from worker.agent.tools import Tool, ToolBox
+from worker.services import House, build_house, load_texts
 
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9010000000000001")
 

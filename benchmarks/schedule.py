@@ -8,17 +8,17 @@ from typing import Any
 
 import redis
 
-from benchmarks.pace import Pacer
 from benchmarks.posts import ACCOUNT, ENVIRONMENT, body, customers, request
 from benchmarks.processes import cpu_seconds
+from benchmarks.programs.pace import Pacer
 from benchmarks.report import Report, Scale, median, spread
-from bot.messages import conversation_id
+from bot.incoming.events import conversation_id
 from runtime.embedded import EmbeddedValkey
 from runtime.queue import TURNS
-from runtime.redis import connect
-from runtime.schedule import Schedule
-from runtime.scripts import Scripts
 from sandbox.stack import Stack
+from store.connection import connect
+from store.schedule import Schedule
+from store.scripts import Scripts
 
 POKES = f"ns:celery:{TURNS}"  # the Celery queue as it stands in Redis
 FAR_AWAY_MS = 86_400_000

@@ -16,18 +16,18 @@ import uvloop
 from starlette.types import Receive, Scope, Send
 
 from benchmarks.product_loop import account_of, at_home, conversation, system_prompt
-from bot.messages import Channel, Contact, CustomerMessage
+from bot.incoming.events import Channel, Contact, CustomerMessage
 from runtime.clock import monotonic, now_ms
-from runtime.inbox import open_inbox
-from runtime.redis import connect
 from runtime.settings import Settings, load_settings
+from store.connection import connect
+from store.inbox import open_inbox
 from webhooks.accounts import Accounts
 from webhooks.body import Room, read_body
-from webhooks.patience import Patience
+from webhooks.guards.patience import Patience
 from webhooks.payloads import parse_body
 from webhooks.signature import is_signed, parse_signature
 from webhooks.translate import translate
-from worker.agent import Budget
+from worker.agent.agent import Budget
 
 LIST = "bench:waiting"
 POLL_SECONDS = 0.01

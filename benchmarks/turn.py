@@ -20,7 +20,8 @@ CASES = (("plain", 10), ("tools", 10), ("plain", 100), ("tools", 100))
 def other_side(directory: Path, *arguments: object, scheme: str = "http") -> Iterator[str]:
     """The address of a fake model and Graph API in a process of their own."""
     log = directory / "other-side.log"
-    with reserved_port() as port, started(python("benchmarks.other_side", port, *arguments), log=log) as process:
+    program = "benchmarks.programs.other_side"
+    with reserved_port() as port, started(python(program, port, *arguments), log=log) as process:
         url = f"{scheme}://127.0.0.1:{port}"
         answers(f"{url}/arrivals", process, log=log)
         yield url

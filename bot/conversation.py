@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bot.incoming.events import Contact, Media
 from bot.limits import Limited, PastTurn
-from bot.messages import Contact, Media
 
 
 @dataclass(frozen=True, slots=True)

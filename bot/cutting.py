@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from bot.addresses import beginning_of, end_of
 from bot.conversation import HistoryLine
+from bot.text.urls import beginning_of, end_of
 
 
 def cut_middle(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""When is a burst over? The rule in Python; `runtime/lua/common.lua` holds the same, and a test the two together."""
+"""When is a burst over? The rule in Python; `store/lua/common.lua` holds the same, and a test the two together."""
 
 
 def due_at_ms(*, first_ms: int, last_ms: int, quiet_ms: int, cap_ms: int) -> int:

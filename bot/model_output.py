@@ -68,7 +68,7 @@ class CallFault(StrEnum):
 class ModelCallFailed(Exception):
     """A call gave no completion; `fault` says why, `status` is the HTTP status or error code where there was one.
 
-    `repair` is the value of the `bot.repairs.Repair` with which the same request may be asked again, "" for none.
+    `repair` is the value of the `bot.agent.repairs.Repair` with which the same request may be asked again, "" for none.
     `partial_text` and `partial_reasoning` are what had come by then. They stay out of `args`, so that no log and no
     report that prints the exception holds what a model thought.
     """

@@ -25,9 +25,9 @@ from cli.demo_scenes import Scene, Seen, broken_for_any_model, scenes
 from cli.demo_view import View
 from cli.env_file import adopt_env_file
 from runtime.embedded import EmbeddedValkeyFailed
-from runtime.ledger import Sums
 from runtime.settings import Settings, load_settings
 from sandbox.stack import ROOT, Stack, StackFailed
+from store.ledger import Sums
 
 FLAGSHIP = "Кружка «Туман»"  # the first scene asks for it
 REAL_SHOWS = "A real model cannot be told what to do. See below what this turned out to be."

@@ -8,16 +8,16 @@ from typing import Any, Self
 
 import orjson
 
-from bot.messages import conversation_id
+from bot.incoming.events import conversation_id
 from bot.outcome import Outcome
 from cli.demo_scenes import Attempt, Line, Seen
-from runtime.alert_outbox import AlertOutbox
 from runtime.clock import now_ms
-from runtime.ledger import Ledger, Sums
-from runtime.redis import connect
-from runtime.scripts import Scripts
 from sandbox.stack import Stack, StackFailed, new_customer
-from sandbox.telegram_html import parse_html
+from sandbox.telegram.html import parse_html
+from store.connection import connect
+from store.ledger import Ledger, Sums
+from store.outboxes.alerts import AlertOutbox
+from store.scripts import Scripts
 
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>')
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict
 
 from bot.outcome import Outcome
 from runtime.settings import Model
-from sandbox import shop_assistant
-from sandbox.shop_assistant import DEMO_TEXTS
+from sandbox.model import shop_assistant
+from sandbox.model.shop_assistant import DEMO_TEXTS
 
 LAST_STEP = Model().max_steps - 1
 WHOLE_LADDER = ("main", "kick_1", "kick_2", "fallback")

@@ -17,7 +17,7 @@ from rich.text import Text
 from bot.outcome import Outcome
 from cli.demo_scenes import Attempt, Line, Seen
 from runtime.clock import local
-from runtime.ledger import Sums
+from store.ledger import Sums
 
 WIDEST = 100
 TIMEZONE = "Europe/Moscow"  # of the sandbox's shop, and so of its alerts

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.env_file import ENV_FILE, read_env_lines
-from runtime.private_files import write_private
+from runtime.files.env import ENV_FILE, read_env_lines
+from runtime.files.private import write_private
 from runtime.settings import refuse_errors
 
 EXAMPLE_FILE = Path(".env.example")

@@ -4,11 +4,11 @@ import asyncio
 import sys
 
 from cli.store import settings_with_store
-from runtime.health import SystemHealth
-from runtime.heartbeat import host_name
-from runtime.redis import StoreUnavailable, connect
-from runtime.scripts import Scripts
 from runtime.settings import Settings
+from store.connection import StoreUnavailable, connect
+from store.health import SystemHealth
+from store.heartbeat import host_name
+from store.scripts import Scripts
 
 
 def run(*, process: str) -> int:

@@ -12,11 +12,11 @@ import orjson
 from bot.outcome import Outcome
 from cli.ledger_words import duration, why_open
 from cli.store import settings_with_store
-from runtime.ledger import DaySums, Ledger, OpenMessage, Sums
-from runtime.ledger_checks import Fault, verify
-from runtime.redis import StoreUnavailable, connect
-from runtime.scripts import Scripts
 from runtime.settings import Settings
+from store.connection import StoreUnavailable, connect
+from store.ledger import DaySums, Ledger, OpenMessage, Sums
+from store.ledger_checks import Fault, verify
+from store.scripts import Scripts
 
 _FAULTS = {
     "not_in_inbox": "is open, and in no inbox: no turn will ever answer it",

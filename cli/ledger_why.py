@@ -8,9 +8,9 @@ from cli.ledger import open_scripts, unreadable
 from cli.ledger_words import explain, why_open
 from cli.store import settings_with_store
 from runtime.clock import local
-from runtime.ledger import Ledger, OpenMessage, Step
-from runtime.redis import StoreUnavailable
 from runtime.settings import Settings
+from store.connection import StoreUnavailable
+from store.ledger import Ledger, OpenMessage, Step
 
 
 def run(*, mid: str) -> int:

@@ -2,7 +2,7 @@
 
 from bot import alerting
 from runtime.clock import local
-from runtime.ledger import OpenMessage, Step
+from store.ledger import OpenMessage, Step
 
 HOLDS = {
     "human": "a human has the conversation",

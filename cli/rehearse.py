@@ -15,23 +15,23 @@ import httpx
 import orjson
 
 from bot.errors import NightshiftError
-from cli.rehearsal.catalogue import CATALOGUE
-from cli.rehearsal.conductor import Conductor, Progress
-from cli.rehearsal.fault import Fault
-from cli.rehearsal.judge import judge
-from cli.rehearsal.report import Report, make_report, write_stories
-from cli.rehearsal.script import make_plan
-from cli.rehearsal.stage import Stage
-from cli.rehearsal.theatre import Theatre
-from cli.rehearsal.view import progress_bar, show_catalogue, show_report
-from runtime.conversations import LEASE_SECONDS
+from rehearsal.checker import judge
+from rehearsal.customers import Theatre
+from rehearsal.fault_injector import Stage
+from rehearsal.faults.catalogue import CATALOGUE
+from rehearsal.faults.fault import Fault
+from rehearsal.report import Report, make_report, write_stories
+from rehearsal.run import Conductor, Progress
+from rehearsal.view import progress_bar, show_catalogue, show_report
+from rehearsal.workload import make_plan
 from runtime.embedded import EmbeddedValkeyFailed
 from runtime.settings import Settings, load_settings
-from sandbox.meta import MetaSandbox
-from sandbox.model import ModelStandIn
+from sandbox.meta.server import MetaSandbox
+from sandbox.model.server import ModelStandIn
 from sandbox.server import SandboxServer
 from sandbox.stack import Stack, StackFailed
-from sandbox.telegram import TelegramSandbox
+from sandbox.telegram.server import TelegramSandbox
+from store.conversations import LEASE_SECONDS
 
 CONVERSATIONS = 160
 QUIET_SECONDS = 0.3

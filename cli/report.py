@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from bot.report import report_of
+from bot.agent.report import report_of
 from cli.ledger import open_scripts
 from cli.store import settings_with_store
 from runtime.clock import local
-from runtime.redis import StoreUnavailable
 from runtime.settings import Settings
-from runtime.telemetry_records import Records, read_records
+from store.connection import StoreUnavailable
+from store.telemetry import Records, read_records
 
 _SPAN = re.compile(r"(\d{1,5})([mhdw])")
 _UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}

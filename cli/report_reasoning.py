@@ -10,9 +10,9 @@ import orjson
 from cli.ledger import open_scripts
 from cli.report import unreadable
 from cli.store import settings_with_store
-from runtime.redis import StoreUnavailable
 from runtime.settings import Settings
-from runtime.telemetry_records import read_generations, read_thoughts
+from store.connection import StoreUnavailable
+from store.telemetry import read_generations, read_thoughts
 
 _RECORD_ID = re.compile(r"\d{1,19}-\d{1,19}")
 

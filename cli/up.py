@@ -12,11 +12,11 @@ from honcho.environ import parse_procfile
 from cli.env_file import EXAMPLE_FILE, MADE_UP, merged_environment, read_example, write_first_env_file
 from cli.supervisor import Supervisor
 from runtime.embedded import EmbeddedValkey, EmbeddedValkeyFailed
-from runtime.env_file import ENV_FILE
-from runtime.private_files import UMASK, make_private
+from runtime.files.env import ENV_FILE
+from runtime.files.private import UMASK, make_private
 from runtime.settings import Settings
 from runtime.start import checked_settings, warnings_of
-from runtime.store_start import refuse_unfit_store, say_nothing
+from store.server.start import refuse_unfit_store, say_nothing
 
 PROCFILE = Path("Procfile")
 VAR = Path("var")  # all that this machine keeps

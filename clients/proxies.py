@@ -7,7 +7,7 @@ import urllib.request
 
 import httpx
 
-from runtime.url_checks import is_on_this_machine
+from runtime.checks.urls import is_on_this_machine
 
 
 class Proxies:

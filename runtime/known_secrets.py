@@ -4,10 +4,10 @@ from urllib.request import getproxies_environment
 
 from pydantic import SecretStr
 
-from runtime.environment_checks import plain
+from runtime.checks.environment import plain
+from runtime.checks.urls import password_of, passwords_of
+from runtime.checks.weak_secrets import is_well_known
 from runtime.settings import Settings
-from runtime.url_checks import password_of, passwords_of
-from runtime.weak_secrets import is_well_known
 
 
 def secrets_of(settings: Settings) -> set[str]:

@@ -10,6 +10,8 @@ from pydantic import SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.shift import ShiftMode
+from runtime.checks.environment import environment_findings, plain, proxy_findings
+from runtime.checks.urls import travels_in_the_clear
 from runtime.config import (
     Account,
     Alerts,
@@ -28,11 +30,9 @@ from runtime.config import (
     TelemetrySettings,
     Turn,
 )
-from runtime.config_file import ConfigFile, token_variables
-from runtime.env_file import ENV_FILE, lines_of
-from runtime.environment_checks import environment_findings, plain, proxy_findings
+from runtime.files.config import ConfigFile, token_variables
+from runtime.files.env import ENV_FILE, lines_of
 from runtime.findings import Finding, Level
-from runtime.url_checks import travels_in_the_clear
 
 
 class SettingsInvalid(Exception):

@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Sequence
 
-from runtime.config_file import token_variables
-from runtime.env_file import ENV_FILE, env_file_warnings
+from runtime.checks.texts import text_findings_apart
+from runtime.files.config import token_variables
+from runtime.files.env import ENV_FILE, env_file_warnings
 from runtime.findings import Finding, Level
 from runtime.logging import get_logger
 from runtime.settings import Environment, Settings, SettingsInvalid, load_settings, read_settings, refuse_errors
-from runtime.text_checks import text_findings_apart
 
 log = get_logger(__name__)
 

@@ -20,14 +20,14 @@ import httpx
 from runtime.child import start_child
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account
-from sandbox.meta import Echo, MetaSandbox
-from sandbox.meta_callers import Host
-from sandbox.model import ModelStandIn
+from sandbox.meta.callers import Host
+from sandbox.meta.server import Echo, MetaSandbox
+from sandbox.model.server import ModelStandIn
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.ports import reserved_port
 from sandbox.server import SandboxServer
 from sandbox.stack_config import CONFIG, section_of, two_accounts
-from sandbox.telegram import TelegramSandbox
+from sandbox.telegram.server import TelegramSandbox
 
 ROOT = Path(__file__).resolve().parent.parent
 APP_SECRET = "sandbox-app-secret"  # noqa: S105 - signs what the sandbox itself sends

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bot.messages import Channel
+from bot.incoming.events import Channel
 from runtime.settings import Account
 
 CONFIG = """

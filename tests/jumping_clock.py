@@ -9,8 +9,8 @@ from functools import cache
 from importlib import resources
 
 from runtime.clock import monotonic
-from runtime.redis import Store
-from runtime.scripts import Scripts, read_scripts
+from store.connection import Store
+from store.scripts import Scripts, read_scripts
 
 _ASKED = "redis.call('TIME')"
 _MOVED = """(function()
@@ -23,7 +23,7 @@ end)()"""
 @cache
 def moved_texts() -> Mapping[str, tuple[str, str]]:
     texts = {}
-    for name, (_, text) in read_scripts(resources.files("runtime") / "lua").items():
+    for name, (_, text) in read_scripts(resources.files("store") / "lua").items():
         assert text.count(_ASKED) == 1, name  # there is one place that asks for the time
         moved = text.replace(_ASKED, _MOVED)
         texts[name] = (hashlib.sha1(moved.encode(), usedforsecurity=False).hexdigest(), moved)

@@ -6,8 +6,8 @@ from typing import Self
 
 import redis
 
+from runtime.checks.urls import password_of
 from runtime.embedded import EmbeddedValkey
-from runtime.url_checks import password_of
 from sandbox.stalling_proxy import StallingProxy
 from tests.waiting import wait_until
 

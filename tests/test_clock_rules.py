@@ -7,8 +7,8 @@ import pytest
 
 from tests.clock_rules import absolute_times
 from tests.port_rules import ports_let_go
+from tests.rooms import COMMANDS, PRODUCT, ROOT
 
-ROOT = Path(__file__).parent.parent
 YARDSTICKS = {ROOT / "tests" / name for name in ("growth.py", "waiting.py")}
 PURE = ROOT / "tests" / "bot"  # its seconds are planned ones: no clock goes into them
 TRIES_AGAIN = {ROOT / "runtime" / "embedded.py"}
@@ -173,9 +173,7 @@ def test_no_pure_test_looks_at_a_clock() -> None:
 
 
 def test_nothing_passes_on_a_port_that_it_has_let_go_of() -> None:
-    rooms = ("tests", "sandbox", "benchmarks", "cli", "runtime", "webhooks", "worker", "clients")
-
-    assert found(ports_let_go, *rooms, without=TRIES_AGAIN) == []
+    assert found(ports_let_go, "tests", "benchmarks", *COMMANDS, *PRODUCT, without=TRIES_AGAIN) == []
 
 
 @pytest.mark.parametrize("source", BAD)

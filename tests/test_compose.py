@@ -17,10 +17,10 @@ from runtime.child import start_child
 from runtime.settings import Environment
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.ports import reserved_port
+from tests.rooms import ROOT
 from tests.test_house import procfile
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).parent.parent
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 PASSWORD = "0123456789abcdef"

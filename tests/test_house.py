@@ -10,15 +10,19 @@ from honcho.environ import parse_procfile
 
 from cli.env_file import Variable, read_example
 from runtime.settings import Environment, load_settings
+from tests.rooms import ROOT
 
-ROOT = Path(__file__).parent.parent
 PRIVATE = {".venv", ".git", "var", "__pycache__", "dist", ".coverage"}
 COMPOSE_ALONE = {"VALKEY_PASSWORD"}
 ROOMS = (
     "bot",
     "runtime",
+    "store",
+    "monitoring",
     "webhooks",
+    "dispatcher",
     "worker",
+    "rehearsal",
     "clients",
     "prompts",
     "sandbox",

@@ -8,14 +8,19 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from runtime import not_read_yet
+from runtime.checks import not_read_yet
 from runtime.config import Account, Config, LadderRung
 from runtime.settings import Environment
+from tests.rooms import PRODUCT, ROOT, sources
 
-ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("bot", "runtime", "clients", "webhooks", "worker", "cli")
 # What looks at all settings alike reads none of them.
-CHECKS = {"environment_checks.py", "known_secrets.py", "config_file.py", "not_read_yet.py", "text_checks.py"}
+CHECKS = {
+    "runtime/checks/environment.py",
+    "runtime/checks/not_read_yet.py",
+    "runtime/checks/texts.py",
+    "runtime/files/config.py",
+    "runtime/known_secrets.py",
+}
 DECLARATIONS = {"settings.py", "config.py"}
 
 NAMES = {
@@ -42,8 +47,8 @@ def settings_of(section: type[BaseModel], place: tuple[str, ...] = ()) -> Iterat
 def names_of_readers() -> set[tuple[str, str]]:
     """(what it is called, attribute) for every attribute that the product looks at."""
     found: set[tuple[str, str]] = set()
-    for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
-        if path.parent.name == "runtime" and path.name in CHECKS:
+    for path in sources(*PRODUCT, "cli", "rehearsal"):
+        if str(path.relative_to(ROOT)) in CHECKS:
             continue
         tree: ast.AST = ast.parse(path.read_text(encoding="utf-8"))
         found |= set(attributes_of(*methods_of(tree)) if is_declaration(path) else attributes_of(tree))
@@ -51,7 +56,7 @@ def names_of_readers() -> set[tuple[str, str]]:
 
 
 def is_declaration(path: Path) -> bool:
-    return path.parent.name == "runtime" and path.name in DECLARATIONS
+    return path.parent == ROOT / "runtime" and path.name in DECLARATIONS
 
 
 def methods_of(tree: ast.AST) -> Iterator[ast.AST]:
@@ -92,7 +97,7 @@ def test_every_variable_is_read_or_told_to_be_not(readers: set[tuple[str, str]])
     unread = {place for place in settings_of(Environment) if not is_read(*place, readers)}
 
     assert {name for _, name in unread} == set(not_read_yet.VARIABLES), (
-        "a variable that nothing reads stands in runtime/not_read_yet.py, and one that is read does not"
+        "a variable that nothing reads stands in runtime/checks/not_read_yet.py, and one that is read does not"
     )
 
 

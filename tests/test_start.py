@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from runtime.checks.texts import text_findings, text_findings_apart
 from runtime.findings import Finding, Level
 from runtime.settings import Config, Environment, Settings
-from runtime.text_checks import text_findings, text_findings_apart
+from tests.rooms import PRODUCT, ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-PROCESSES = ("webhooks", "webhooks.dispatcher", "worker", "worker.beat", "worker.flower")
+PROCESSES = ("webhooks", "dispatcher", "worker", "worker.beat", "worker.flower")
 SECRET = "sk-Zq8mT4vX1nB7"
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
     """A copy of all that a process reads, free to be broken."""
-    for room in ("bot", "runtime", "clients", "webhooks", "worker", "cli", "prompts", "knowledge", "nightshift.toml"):
+    for room in (*PRODUCT, "cli", "prompts", "knowledge", "nightshift.toml"):
         source = ROOT / room
         if source.is_dir():
             shutil.copytree(source, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))

@@ -12,10 +12,10 @@ from runtime.logging import configure_logging, get_logger
 from runtime.open_files import raise_open_files
 from runtime.sentry import init_sentry
 from runtime.start import start_process
-from runtime.store_start import refuse_unfit_store
+from store.server.start import refuse_unfit_store
 from webhooks.app import open_app
-from webhooks.connections import Connections, most_connections
-from webhooks.heads import StrangersOnce, bounded_by
+from webhooks.guards.connections import Connections, most_connections
+from webhooks.guards.heads import StrangersOnce, bounded_by
 
 log = get_logger(__name__)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from bot.messages import Channel
-from runtime.account_ids import AccountIds
+from bot.incoming.events import Channel
 from runtime.settings import Account
+from store.accounts.ids import AccountIds
 
 
 class Accounts:

@@ -8,26 +8,26 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from runtime.account_ids import AccountIdStore
+from monitoring.deafness import Hearing
+from monitoring.watchdog import watch_receiver
 from runtime.background import Background, Count
 from runtime.clock import now_ms
-from runtime.early_events import EarlyEvents
-from runtime.failure_counts import count_in
-from runtime.inbox import open_inbox
 from runtime.logging import get_logger
-from runtime.replicas import tell_replicas
 from runtime.settings import Settings
 from runtime.start import say_warnings
+from store.accounts.ids import AccountIdStore
+from store.failure_counts import count_in
+from store.inbox import open_inbox
+from store.outboxes.early_events import EarlyEvents
+from store.server.replicas import tell_replicas
+from webhooks.account_id_discovery import Acquaintance
 from webhooks.accounts import Accounts
-from webhooks.acquaintance import Acquaintance
-from webhooks.budget import Budget
-from webhooks.connections import Connections
-from webhooks.deafness import Hearing
 from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
+from webhooks.guards.budget import Budget
+from webhooks.guards.connections import Connections
 from webhooks.health import Freshness, HealthEndpoints, HealthStore, HouseStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
 from webhooks.operators import operators_only
-from webhooks.watchdog import watch_receiver
 
 log = get_logger(__name__)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.types import Message, Receive
 
-from webhooks.patience import Patience, Wait
+from webhooks.guards.patience import Patience, Wait
 
 
 class BodyTooLarge(Exception):

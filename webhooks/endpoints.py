@@ -11,21 +11,21 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from bot.messages import Event, Noted, PolicyEnforcement
+from bot.incoming.events import Event, Noted, PolicyEnforcement
+from monitoring.deafness import Hearing
 from runtime.clock import monotonic, now_ms
 from runtime.logging import get_logger
-from runtime.redis import StoreUnavailable
+from store.connection import StoreUnavailable
 from webhooks.accounts import Accounts
 from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, NoRoom, Room, read_body
-from webhooks.budget import Budget
-from webhooks.deafness import Hearing
 from webhooks.forgotten import FORGOTTEN, has_forgotten, without_forgotten
+from webhooks.guards.budget import Budget
+from webhooks.guards.patience import Patience
+from webhooks.guards.proof import NotSigned, Proof, TooMuchUnsigned
+from webhooks.guards.throttle import Throttle
 from webhooks.metrics import ReceiverMetrics
-from webhooks.patience import Patience
 from webhooks.payloads import BodyUnreadable, parse_body
-from webhooks.proof import NotSigned, Proof, TooMuchUnsigned
 from webhooks.signature import parse_signature
-from webhooks.throttle import Throttle
 from webhooks.translate import translate
 
 log = get_logger(__name__)

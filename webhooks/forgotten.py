@@ -7,7 +7,7 @@ what is new; whatever is older is noted down and nothing else.
 from collections.abc import Sequence
 from typing import assert_never
 
-from bot.messages import (
+from bot.incoming.events import (
     CustomerAction,
     CustomerMessage,
     Deletion,
@@ -18,7 +18,7 @@ from bot.messages import (
     PolicyEnforcement,
     ThreadControl,
 )
-from runtime.known_messages import SEEN_SECONDS
+from store.known_messages import SEEN_SECONDS
 
 CLOCKS_APART_SECONDS = 12 * 3600.0
 """By so much our clock may be behind Meta's, and nothing that was forgotten is taken for new."""
@@ -53,7 +53,7 @@ def _is_older(event: Event, oldest_ms: int) -> bool:
             return event.closed_as is None and event.at_ms < oldest_ms
         case Echo() | Edit() | ThreadControl() | PolicyEnforcement():
             return event.at_ms < oldest_ms
-        case Noted():  # a comment is remembered for longer than it can be answered (runtime/comments.py)
+        case Noted():  # a comment is remembered for longer than it can be answered (store/outboxes/comments.py)
             return event.unread is not None and event.unread.at_ms < oldest_ms
         case Deletion() | CustomerAction():  # again, they change nothing
             return False

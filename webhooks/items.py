@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from bot.attachments import UNSUPPORTED, describe_attachments, describe_button, describe_referral, describe_reply
-from bot.messages import (
+from bot.incoming.attachments import (
+    UNSUPPORTED,
+    describe_attachments,
+    describe_button,
+    describe_referral,
+    describe_reply,
+)
+from bot.incoming.events import (
     Channel,
     Contact,
     CustomerAction,
@@ -22,7 +28,17 @@ from bot.messages import (
     ThreadControl,
     UnreadMessage,
 )
-from bot.meta_values import TEXT_LIMIT, as_caption, as_flag, as_id, as_list, as_mapping, as_ms, as_text, is_invisible
+from bot.incoming.meta_values import (
+    TEXT_LIMIT,
+    as_caption,
+    as_flag,
+    as_id,
+    as_list,
+    as_mapping,
+    as_ms,
+    as_text,
+    is_invisible,
+)
 from bot.outcome import SilenceReason
 
 # Meta's order: an item may hold more than one of them (a lead ad's end is a referral with a lead).

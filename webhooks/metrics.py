@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bot.errors import NightshiftError
-from bot.messages import CustomerMessage, Deletion, Echo, Edit, Event, PolicyEnforcement, ThreadControl
+from bot.incoming.events import CustomerMessage, Deletion, Echo, Edit, Event, PolicyEnforcement, ThreadControl
 from runtime.logging import get_logger
-from webhooks.budget import Budget
-from webhooks.connections import Connections
+from webhooks.guards.budget import Budget
+from webhooks.guards.connections import Connections
 from webhooks.health import Freshness
 from webhooks.shared_look import SharedLook
 

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from runtime.clock import monotonic
 from runtime.logging import get_logger
-from webhooks.throttle import Throttle
+from webhooks.guards.throttle import Throttle
 
 log = get_logger(__name__)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from bot.messages import Channel, Comment, Event, Noted
-from bot.meta_values import TEXT_LIMIT, as_id, as_list, as_mapping, as_ms, as_text
+from bot.incoming.events import Channel, Comment, Event, Noted
+from bot.incoming.meta_values import TEXT_LIMIT, as_id, as_list, as_mapping, as_ms, as_text
 from runtime.logging import get_logger
 from webhooks.accounts import Accounts
 from webhooks.items import Entry, event_of

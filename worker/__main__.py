@@ -15,8 +15,8 @@ from celery.bin.worker import worker
 from runtime.logging import get_logger
 from runtime.open_files import raise_open_files
 from runtime.start import start_process
-from worker.commands import STARTED_ANEW, run_command
-from worker.start_failure import start_failed
+from worker.process.commands import STARTED_ANEW, run_command
+from worker.process.start_failure import start_failed
 
 log = get_logger(__name__)
 

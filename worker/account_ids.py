@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from bot.messages import Channel
-from clients.graph_api import GraphAPI
-from runtime.account_ids import AccountIds, AccountIdStore
+from bot.incoming.events import Channel
+from clients.graph.api import GraphAPI
 from runtime.background import OVER, Count, Over, repeat
 from runtime.logging import get_logger
 from runtime.settings import Account
+from store.accounts.ids import AccountIds, AccountIdStore
 
 log = get_logger(__name__)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from celery.bin.beat import beat
 
 from runtime.start import start_process
-from worker.commands import make_folder, run_command
+from worker.process.commands import make_folder, run_command
 
 SCHEDULE = Path("var/beat/schedule")
 

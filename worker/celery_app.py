@@ -11,11 +11,11 @@ from celery import Celery
 from celery.signals import beat_init, celeryd_init, setup_logging
 
 from runtime import queue
-from runtime.heartbeat import start_heartbeat
 from runtime.logging import configure_logging
 from runtime.settings import Settings, SettingsInvalid
 from runtime.start import WRONG_CONFIGURATION, process_name, process_settings
-from worker.start_failure import or_end
+from store.heartbeat import start_heartbeat
+from worker.process.start_failure import or_end
 
 
 def _load() -> Settings:

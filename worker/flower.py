@@ -13,8 +13,8 @@ from flower.command import flower
 from runtime.logging import configure_logging
 from runtime.settings import Environment
 from runtime.start import WRONG_CONFIGURATION, start_process
-from worker.commands import make_folder, run_command
-from worker.flower_broker import read_queues_by_our_client
+from worker.process.commands import make_folder, run_command
+from worker.process.flower_broker import read_queues_by_our_client
 
 STATE = Path("var/flower/state")
 INSPECT_TIMEOUT_MS = 5_000  # Flower's own 1000 calls a busy worker unknown

@@ -1,15 +1,15 @@
 """What ends a conversation that this process cannot get on with: its account is missing here, or it cannot be read."""
 
 from bot.conversation import Conversation
-from bot.delivery import WindowClosed
+from bot.messaging_window import WindowClosed
 from bot.outcome import Outcome
-from runtime.conversations import ACCOUNT_MISSING_SECONDS, Incident, Lease
 from runtime.logging import get_logger
-from runtime.views import View, Whose
-from worker.closing import close, close_unsaid
-from worker.house import House
-from worker.incidents import window_closing
-from worker.window import window_of
+from store.conversations import ACCOUNT_MISSING_SECONDS, Incident, Lease
+from store.views import View, Whose
+from worker.alerts.incidents import window_closing
+from worker.delivery.closing import close, close_unsaid
+from worker.delivery.window import window_of
+from worker.services import House
 
 log = get_logger(__name__)
 

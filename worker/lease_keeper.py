@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from bot.errors import NightshiftError
 from bot.outcome import Deferral
 from runtime.cancelling import cancel_and_wait
-from runtime.conversations import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
 from runtime.logging import get_logger
-from runtime.redis import StoreUnavailable
 from runtime.sentry import capture
-from worker.house import House
+from store.connection import StoreUnavailable
+from store.conversations import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
+from worker.services import House
 
 log = get_logger(__name__)
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection
 
+from bot.agent.transcript import burst_text
 from bot.conversation import Conversation, OpenMessage
 from bot.cutting import cut_middle
+from bot.incoming.intents import Wish, wish_of
 from bot.limits import (
     RULES,
     Limits,
@@ -14,8 +16,6 @@ from bot.limits import (
     decide,
     write_burst,
 )
-from bot.transcript import burst_text
-from bot.wishes import Wish, wish_of
 from runtime.config import CustomerLimits
 
 LEAST_TURNS_KEPT = 20  # enough to tell a program by

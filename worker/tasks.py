@@ -16,17 +16,17 @@ from celery.signals import (
 
 from bot.errors import NightshiftError
 from runtime import queue
+from runtime.files.prompts import PromptsInvalid
 from runtime.logging import get_logger
-from runtime.prompt_files import PromptsInvalid
 from runtime.sentry import flush, init_sentry
 from runtime.start import WRONG_CONFIGURATION, say_warnings
-from worker.alerts import deliver_alert
+from worker.agent.knowledge import KnowledgeInvalid
+from worker.agent.media import MediaInvalid
+from worker.alerts.delivery import deliver_alert
 from worker.celery_app import app, settings
-from worker.house import load_texts
-from worker.knowledge import KnowledgeInvalid
-from worker.media import MediaInvalid
-from worker.process import WorkerProcess
-from worker.start_failure import or_end
+from worker.process.process import WorkerProcess
+from worker.process.start_failure import or_end
+from worker.services import load_texts
 from worker.turn import take_turn
 
 log = get_logger(__name__)

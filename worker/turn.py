@@ -3,33 +3,33 @@
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
-from bot.arranging import arrange
 from bot.conversation import VANISHED_BEFORE_ALONE, Conversation, Plan, PlanMeta
-from bot.delivery import WindowClosed
-from bot.elements import NOTHING, pack_links
-from bot.language import script_language
+from bot.incoming.intents import Wish, wish_of
 from bot.limits import Silent, TooMuch
+from bot.messaging_window import WindowClosed
 from bot.outcome import Deferral, Outcome, SilenceReason
+from bot.reply.layout import arrange
+from bot.reply.rich_content import NOTHING, pack_links
 from bot.shift import Deferred, OnDuty, who_is_on_duty
-from bot.wishes import Wish, wish_of
+from bot.text.language import script_language
 from runtime.clock import local
-from runtime.conversations import Lease
 from runtime.logging import get_logger
-from runtime.pacing import Place
-from runtime.parking import LOOK_AGAIN_SECONDS
 from runtime.settings import Account
-from runtime.views import ConversationUnreadable, View
-from worker.agent import Budget, Thought
-from worker.closing import close_unsaid
-from worker.delivering import Delivery
-from worker.drafts import Draft, words_of
-from worker.house import House
+from store.accounts.pacing import Place
+from store.accounts.parking import LOOK_AGAIN_SECONDS
+from store.conversations import Lease
+from store.views import ConversationUnreadable, View
+from worker.agent.agent import Budget, Thought
+from worker.backfill.missed_answers import look_back
+from worker.delivery.closing import close_unsaid
+from worker.delivery.delivery import Delivery
+from worker.delivery.drafts import Draft, words_of
+from worker.delivery.typing_indicator import typing
+from worker.delivery.window import warning_of, window_of
 from worker.last_resort import abandon, wait_for_account, wait_for_newer_version
 from worker.lease_keeper import keep_lease
 from worker.limits import limit_of, words_for_model
-from worker.looking_back import look_back
-from worker.typing_indicator import typing
-from worker.window import warning_of, window_of
+from worker.services import House
 
 log = get_logger(__name__)
 

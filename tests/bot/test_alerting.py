@@ -1,14 +1,14 @@
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from bot.alerting import AlertWords, Surroundings, alert_backoff_seconds, duration, render_alert
-from worker.alert_words import load_alert_words
+from tests.rooms import ROOT
+from worker.alerts.alert_words import load_alert_words
 
-PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
+PROMPTS = ROOT / "prompts"
 NOW = datetime(2026, 11, 30, 2, 15, 0, tzinfo=ZoneInfo("Europe/Moscow"))
 BODY: dict[str, Any] = {
     "rule": "reasoning_lock",

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.agent.transcript import Transcript
 from bot.conversation import HistoryLine, OpenMessage
 from bot.cutting import cut_middle, recent
-from bot.transcript import Transcript
 
 
 @pytest.mark.parametrize(("text", "most"), [("", 10), ("short", 10), ("exactly ten", 11), ("x" * 500, 0)])

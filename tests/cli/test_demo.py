@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.chat_answers import Answer
-from sandbox.model import ModelStandIn
+from sandbox.model.answers import Answer
+from sandbox.model.server import ModelStandIn
 from sandbox.patience import PATIENCE_SECONDS
+from tests.rooms import COMMANDS, PRODUCT, ROOT
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).parents[2]
-SOURCES = ("bot", "cli", "clients", "knowledge", "prompts", "runtime", "sandbox", "webhooks", "worker")
+SOURCES = (*PRODUCT, *COMMANDS, "knowledge", "prompts")
 LEDGER = r"\D+".join(
     (
         *("7 +received", "= 6 +answered", r"\+ 1 +handed over"),
@@ -147,8 +147,8 @@ def test_two_at_a_time_show_what_was_promised(tmp_path: Path, demos: list[Demo])
 BROKEN = """
 import os, sys
 from cli.demo import run
-from sandbox.chat_answers import Answer
-from sandbox.shop_assistant import DEMO_TEXTS, SMALL_TALK, ShopAssistant
+from sandbox.model.answers import Answer
+from sandbox.model.shop_assistant import DEMO_TEXTS, SMALL_TALK, ShopAssistant
 from sandbox.stack import Stack
 
 class Broken(Stack):

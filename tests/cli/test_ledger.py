@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 import redis
 
-from bot.messages import Channel, Contact, CustomerMessage, MessageKind
+from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from bot.outcome import Deferral, SilenceReason
-from runtime.conversations import Conversations
 from runtime.embedded import EmbeddedValkey
-from runtime.heartbeat import instance_name
-from runtime.inbox import Inbox
-from runtime.redis import connect
-from runtime.schedule import Schedule
-from runtime.scripts import Scripts
 from runtime.settings import Config, Environment, Settings
 from sandbox.patience import PATIENCE_SECONDS
+from store.connection import connect
+from store.conversations import Conversations
+from store.heartbeat import instance_name
+from store.inbox import Inbox
+from store.schedule import Schedule
+from store.scripts import Scripts
+from tests.rooms import ROOT
 
-ROOT = Path(__file__).parents[2]
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
 CID = CONTACT.conversation_id
 

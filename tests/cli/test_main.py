@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.patience import PATIENCE_SECONDS
+from tests.rooms import ROOT
 
 NIGHTSHIFT = [sys.executable, "-m", "cli.main"]
-ROOT = Path(__file__).parents[2]
 
 
 def nightshift(*arguments: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from bot.messages import Channel
+from bot.incoming.events import Channel
 from bot.outcome import Outcome
-from cli.rehearsal import judge as promises
-from cli.rehearsal.catalogue import CATALOGUE
-from cli.rehearsal.evidence import Evidence, Read
-from cli.rehearsal.fault import ANSWERED, Fault
-from cli.rehearsal.judge import judge
-from cli.rehearsal.script import make_plan
-from cli.rehearsal.theatre import Performance, Post, reply_with
 from cli.rehearse import Options, rehearse, tell
-from runtime.ledger import Step, Sums
+from rehearsal import checker as promises
+from rehearsal.checker import judge
+from rehearsal.customers import Performance, Post, reply_with
+from rehearsal.evidence import Evidence, Read
+from rehearsal.faults.catalogue import CATALOGUE
+from rehearsal.faults.fault import ANSWERED, Fault
+from rehearsal.workload import make_plan
 from runtime.settings import Account
 from sandbox.patience import PATIENCE_SECONDS
+from store.ledger import Step, Sums
+from tests.rooms import ROOT
 
-ROOT = Path(__file__).parents[2]
 LONGEST_SECONDS = 40
 ACCOUNT = Account(channel=Channel.INSTAGRAM, id="17841400000000042")
 SUMS = Sums(

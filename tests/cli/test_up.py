@@ -16,9 +16,9 @@ import redis
 
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.ports import reserved_port
+from tests.rooms import ROOT
 from tests.waiting import polls, wait_until
 
-ROOT = Path(__file__).parents[2]
 QUIET = "exec sleep 300"
 
 

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from clients.http import make_http_client
-from clients.llm import LLMClient
-from sandbox.model import ModelStandIn
+from clients.llm.client import LLMClient
+from sandbox.model.server import ModelStandIn
 from sandbox.server import SandboxServer
 
 

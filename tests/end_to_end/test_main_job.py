@@ -6,11 +6,11 @@ import time
 import httpx
 import pytest
 
-from bot.messages import Channel
-from sandbox import meta_webhooks
-from sandbox.chat_answers import Answer
+from bot.incoming.events import Channel
+from sandbox.meta import webhooks as meta_webhooks
+from sandbox.model.answers import Answer
+from sandbox.model.shop_assistant import DEMO_TEXTS, LOCKED_FOR_GOOD, LOCKED_ONCE, SMALL_TALK, TAGS, TOOL_HUNGRY
 from sandbox.patience import PATIENCE_SECONDS
-from sandbox.shop_assistant import DEMO_TEXTS, LOCKED_FOR_GOOD, LOCKED_ONCE, SMALL_TALK, TAGS, TOOL_HUNGRY
 from sandbox.stack import APP_SECRET, Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed, since
 from tests.waiting import polls

@@ -6,7 +6,7 @@ import httpx
 import pytest
 import redis
 
-from sandbox.model_faults import TAGS
+from sandbox.model.faults import TAGS
 from sandbox.stack import Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed
 

@@ -7,11 +7,11 @@ import time
 import httpx
 import redis
 
-from bot.messages import conversation_id
-from sandbox.chat_answers import Answer
-from sandbox.meta_webhooks import WebhookItem, encode, sign
+from bot.incoming.events import conversation_id
+from sandbox.meta.webhooks import WebhookItem, encode, sign
+from sandbox.model.answers import Answer
+from sandbox.model.shop_assistant import TAGS
 from sandbox.patience import PATIENCE_SECONDS
-from sandbox.shop_assistant import TAGS
 from sandbox.stack import APP_SECRET, Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed, since
 from tests.payloads import CUSTOMERS, raw

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from bot.messages import conversation_id
+from bot.incoming.events import conversation_id
 from sandbox.stack import Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed
 

@@ -8,13 +8,13 @@ import httpx
 import pytest
 import redis
 
-from bot.messages import Channel
+from bot.incoming.events import Channel
 from runtime import queue
-from runtime.looks import FIRST_SEEN_KEY, LOOKED_KEY
 from runtime.settings import Account, Config, Environment, Settings
-from sandbox.meta_webhooks import WebhookItem, human_echo_item
-from sandbox.shop_assistant import TAGS
+from sandbox.meta.webhooks import WebhookItem, human_echo_item
+from sandbox.model.shop_assistant import TAGS
 from sandbox.stack import Stack, new_customer
+from store.accounts.marks import FIRST_SEEN_KEY, LOOKED_KEY
 from tests.end_to_end.people import Customer, all_closed, since
 from tests.end_to_end.test_meta_events import held_as
 

@@ -9,12 +9,12 @@ import httpx
 import pytest
 import redis
 
-from bot.messages import Channel
-from sandbox import meta_webhooks
-from sandbox.chat_answers import Answer
+from bot.incoming.events import Channel
+from sandbox.meta import webhooks as meta_webhooks
+from sandbox.model.answers import Answer
+from sandbox.model.shop_assistant import TAGS
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.ports import reserved_port
-from sandbox.shop_assistant import TAGS
 from sandbox.stack import APP_SECRET, Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed, one_burst
 

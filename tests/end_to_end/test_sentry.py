@@ -7,8 +7,8 @@ import pytest
 
 from runtime.queue import ANSWER
 from runtime.sentry import TRACED_TASK
-from sandbox.chat_answers import Answer, tool_call
-from sandbox.model_faults import FAULTS, TAGS
+from sandbox.model.answers import Answer, tool_call
+from sandbox.model.faults import FAULTS, TAGS
 from sandbox.sentry import SentrySandbox
 from sandbox.server import SandboxServer
 from sandbox.stack import APP_SECRET, Stack, new_customer

@@ -2,8 +2,8 @@
 
 import redis
 
-from runtime.stores import Lifetime, store_of
 from sandbox.stack import Stack
+from store.keys import Lifetime, store_of
 from tests.end_to_end.people import Customer, all_closed
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.messages import Channel
+from bot.incoming.events import Channel
 from runtime.clock import now_ms
 from runtime.settings import Account
-from sandbox.chat_answers import Answer
-from sandbox.meta_faults import Fault
-from sandbox.meta_webhooks import WebhookItem
-from sandbox.shop_assistant import TAGS
+from sandbox.meta.faults import Fault
+from sandbox.meta.webhooks import WebhookItem
+from sandbox.model.answers import Answer
+from sandbox.model.shop_assistant import TAGS
 from sandbox.stack import APP_ID, Stack, new_customer
 from tests.end_to_end.people import Customer, since
 from tests.end_to_end.test_meta_events import held_as

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.chat_answers import Answer, tool_call
-from sandbox.model_faults import FAULTS, TAGS
+from sandbox.model.answers import Answer, tool_call
+from sandbox.model.faults import FAULTS, TAGS
 from sandbox.stack import Stack, new_customer
 from tests.end_to_end.people import Customer, all_closed, since
 

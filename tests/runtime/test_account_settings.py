@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.messages import Channel
+from bot.incoming.events import Channel
 from bot.shift import Hours, ShiftMode
 from runtime.settings import Account, Settings, SettingsInvalid, load_settings
 

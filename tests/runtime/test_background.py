@@ -6,41 +6,40 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 
 import httpx
 import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from clients.graph_api import GraphAPI
-from runtime.account_ids import AccountIdStore
+from clients.graph.api import GraphAPI
 from runtime.background import OVER, Background, Over, repeat, start_thread
-from runtime.comments import CommentOutbox
-from runtime.early_events import EarlyEvents
 from runtime.embedded import EmbeddedValkey
-from runtime.failure_counts import count_in
-from runtime.health import SystemHealth
-from runtime.heartbeat import beat_for_ever
-from runtime.inbox import Inbox
-from runtime.known_messages import KnownMessages
-from runtime.looks import Looks
-from runtime.pacing import Pacing
-from runtime.parking import Parking
-from runtime.redis import StoreBroken, StoreUnavailable, connect
-from runtime.scripts import Scripts
 from runtime.settings import Account, Environment, Settings
-from runtime.unread_messages import UnreadMessages
+from store.accounts.ids import AccountIdStore
+from store.accounts.marks import Looks
+from store.accounts.pacing import Pacing
+from store.accounts.parking import Parking
+from store.connection import StoreBroken, StoreUnavailable, connect
+from store.failure_counts import count_in
+from store.health import SystemHealth
+from store.heartbeat import beat_for_ever
+from store.inbox import Inbox
+from store.known_messages import KnownMessages
+from store.outboxes.comments import CommentOutbox
+from store.outboxes.early_events import EarlyEvents
+from store.outboxes.unread_messages import UnreadMessages
+from store.scripts import Scripts
+from tests.rooms import ROOT, sources
+from webhooks.account_id_discovery import Acquaintance
 from webhooks.accounts import Accounts
-from webhooks.acquaintance import Acquaintance
 from worker.account_ids import AccountIdsLearner
-from worker.generations import Generations
-from worker.private_replies import PrivateReplies
-from worker.reading import Reading
-from worker.unread_reader import UnreadReader
+from worker.agent.generations import Generations
+from worker.backfill.reading import Reading
+from worker.backfill.unread_messages import UnreadReader
+from worker.comments.private_replies import PrivateReplies
 
 pytestmark = pytest.mark.anyio
-ROOT = Path(__file__).parent.parent.parent
 LOGIN = Account(channel="instagram", login="instagram", id="26000000000000099", token=SecretStr("an-invented-token"))
 
 
@@ -300,9 +299,9 @@ def jobs(
 async def test_a_busy_server_ends_no_job(
     valkey: EmbeddedValkey, scripts: Scripts, settings: Settings, job: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for where in ("worker.unread_reader.LOOK_SECONDS", "worker.private_replies.LOOK_SECONDS"):
+    for where in ("worker.backfill.unread_messages.LOOK_SECONDS", "worker.comments.private_replies.LOOK_SECONDS"):
         monkeypatch.setattr(where, 0.01)
-    monkeypatch.setattr("runtime.looks.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("store.accounts.marks.RETRY_SECONDS", 0.01)
     monkeypatch.setattr("worker.account_ids.WAITS_SECONDS", (0.01, 0.02))
     async with httpx.AsyncClient() as http:
         name, work = jobs(scripts, settings, http)[job]
@@ -336,26 +335,22 @@ async def test_failures_stand_in_the_metrics(scripts: Scripts, settings: Setting
 WAITED_FOR = {
     "runtime/background.py": 2,
     "runtime/cancelling.py": 1,
-    "runtime/confirming.py": 1,
-    "runtime/inbox.py": 1,
-    "runtime/schedule.py": 1,
-    "runtime/wire.py": 1,
-    "webhooks/dispatcher.py": 2,
+    "store/server/confirmation.py": 1,
+    "store/inbox.py": 1,
+    "store/schedule.py": 1,
+    "store/server/multiplexed.py": 1,
+    "dispatcher/rounds.py": 2,
     "webhooks/shared_look.py": 1,
     "worker/lease_keeper.py": 2,
-    "worker/loop.py": 1,
-    "worker/private_replies.py": 1,
-    "worker/self_check.py": 1,
-    "worker/typing_indicator.py": 1,
+    "worker/process/loop.py": 1,
+    "worker/comments/private_replies.py": 1,
+    "worker/process/self_check.py": 1,
+    "worker/delivery/typing_indicator.py": 1,
 }
 
 
 def test_nothing_else_runs_beside_the_main_work() -> None:
     started = re.compile(r"\b(?:create_task|ensure_future|threading\.Thread|start_soon)\(")
-    found = {
-        str(file.relative_to(ROOT)): len(started.findall(file.read_text(encoding="utf-8")))
-        for room in ("runtime", "clients", "webhooks", "worker")
-        for file in (ROOT / room).rglob("*.py")
-    }
+    found = {str(file.relative_to(ROOT)): len(started.findall(file.read_text(encoding="utf-8"))) for file in sources()}
 
     assert {name: times for name, times in found.items() if times} == WAITED_FOR

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.ladder import Kick, Rung
+from bot.agent.ladder import Kick, Rung
 from runtime.settings import Settings, SettingsInvalid, load_settings
 
 STUB = "[[ladder]]\nstub = true\n"

@@ -10,7 +10,7 @@ from contextlib import contextmanager, redirect_stderr
 import pytest
 from pydantic import SecretStr
 
-from bot.messages import Channel
+from bot.incoming.events import Channel
 from runtime.known_secrets import secrets_of
 from runtime.logging import configure_logging, get_logger
 from runtime.masking import know_secrets, mask, mask_known

@@ -3,11 +3,11 @@
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.rooms import ROOT
+
 ASK = "from runtime.open_files import raise_open_files as r; import resource; print(r(300), *resource.getrlimit(7))"
 
 

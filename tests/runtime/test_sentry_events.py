@@ -5,7 +5,6 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ import pytest
 from runtime.sentry_events import origin_of, safe_breadcrumb, safe_event, said
 from sandbox.sentry import SentrySandbox
 from sandbox.server import SandboxServer
+from tests.rooms import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CUSTOMER = "17999888777666555"
 KEY = "Zq8mT4vX1nB7-the-models-key"
 WORDS = "кружка «Туман»"
@@ -23,7 +22,7 @@ PROGRAM = f"""
 import asyncio, logging, sys
 import httpx
 from bot.errors import NightshiftError
-from clients.graph_errors import SendOutcomeUnknown
+from clients.graph.errors import SendOutcomeUnknown
 from clients.http import make_http_client
 from runtime.logging import configure_logging, get_logger
 from runtime.sentry import capture, flush, init_sentry
@@ -107,7 +106,7 @@ def test_where_and_of_what_type_is_told(sentry: SentrySandbox) -> None:
 
     assert (bug["type"], bug.get("value")) == ("ValueError", None)
     assert bug["stacktrace"]["frames"][-1]["function"] == "main"
-    assert (cause["type"], cause["module"]) == ("SendOutcomeUnknown", "clients.graph_errors")
+    assert (cause["type"], cause["module"]) == ("SendOutcomeUnknown", "clients.graph.errors")
     assert "accepted without a message id" in cause["value"]
     assert {"ExceptionGroup", "KeyError", "OSError"} <= {value["type"] for value in group["exception"]["values"]}
     assert first["tags"] == {"process": "test"}

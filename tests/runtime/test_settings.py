@@ -5,8 +5,7 @@ import pytest
 from bot.shift import ShiftMode
 from runtime.findings import Level
 from runtime.settings import Environment, SettingsInvalid, load_settings
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.rooms import ROOT
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from bot.messages import Channel, Contact, Event
+from bot.incoming.events import Channel, Contact, Event
 from runtime.settings import Account, Config, Environment, Settings
 from webhooks.accounts import Accounts
 from webhooks.health import Freshness

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bot.messages import Channel, CustomerMessage, Echo, Event, Noted
+from bot.incoming.events import Channel, CustomerMessage, Echo, Event, Noted
 from bot.outcome import SilenceReason
-from runtime.account_ids import AccountIds
 from runtime.settings import Account, Config
+from store.accounts.ids import AccountIds
 from tests.webhooks.support import ACCOUNTS, IGSID, INSTAGRAM, PAGE, RECEIVED_MS
 from webhooks.accounts import Accounts
 from webhooks.translate import translate

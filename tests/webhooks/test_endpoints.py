@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from bot.errors import NightshiftError
-from bot.messages import CustomerMessage, Event, Noted
-from runtime.redis import StoreUnavailable
+from bot.incoming.events import CustomerMessage, Event, Noted
 from sandbox.patience import PATIENCE_SECONDS
+from store.connection import StoreUnavailable
 from tests.growth import MOST, growth
 from tests.webhooks.support import (
     RECEIVED_MS,

@@ -3,30 +3,28 @@
 import ast
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from tests.payloads.ends import ENDS
 from tests.payloads.kinds import Answered, End, HumanAtWork, Nothing, Silenced
-
-ROOT = Path(__file__).parents[2]
+from tests.rooms import ROOT, sources
 
 ENDPOINTS = "tests/webhooks/test_endpoints.py::"
 TRANSLATE = "tests/webhooks/test_translate.py::"
 SIGNATURE = "tests/webhooks/test_signature.py::"
-TAKEOVER = "tests/runtime/test_takeover.py::"
-STATES = "tests/runtime/test_conversation_states.py::"
-OUTCOMES = "tests/runtime/test_payload_outcomes.py::"
+TAKEOVER = "tests/store/test_takeover.py::"
+STATES = "tests/store/test_conversation_states.py::"
+OUTCOMES = "tests/store/test_payload_outcomes.py::"
 MAIN_JOB = "tests/end_to_end/test_main_job.py::"
 EVENTS = "tests/end_to_end/test_meta_events.py::"
 SCALING = "tests/end_to_end/test_scaling.py::"
 PHONE = "tests/end_to_end/test_takeover.py::"
-GRAPH = "tests/clients/test_graph_api.py::"
-ERRORS = "tests/clients/test_graph_errors.py::"
+GRAPH = "tests/clients/graph/test_api.py::"
+ERRORS = "tests/clients/graph/test_errors.py::"
 BACK = "tests/end_to_end/test_reading_back.py::"
-LATE = "tests/runtime/test_late_events.py::"
-RECONCILED = "tests/worker/test_reconciling.py::"
+LATE = "tests/store/test_late_events.py::"
+RECONCILED = "tests/worker/backfill/test_reconciliation.py::"
 HERE = "tests/webhooks/test_field_troubles.py::"
 
 TALKED_TO = (Answered,)
@@ -173,7 +171,7 @@ TROUBLES: dict[int, Trouble] = {
         tests=(
             ENDPOINTS + "test_an_unsigned_body_is_forbidden_and_does_nothing",
             ENDPOINTS + "test_without_a_secret_there_is_no_endpoint",
-            "tests/webhooks/test_raw_http.py::test_any_request_is_answered_or_hung_up_on",
+            "tests/webhooks/guards/test_raw_http.py::test_any_request_is_answered_or_hung_up_on",
         ),
     ),
     30: Trouble("HUMAN_AGENT on a bot's reply", tests=(HERE + "test_no_code_of_ours_knows_a_message_tag",)),
@@ -181,7 +179,7 @@ TROUBLES: dict[int, Trouble] = {
     32: Trouble(
         "a limit taken in characters where Meta counts bytes",
         tests=(
-            "tests/bot/test_splitting.py::test_instagram_counts_bytes_and_messenger_characters",
+            "tests/bot/reply/test_splitting.py::test_instagram_counts_bytes_and_messenger_characters",
             MAIN_JOB + "test_a_long_reply_arrives_in_parts_that_the_channel_takes",
         ),
     ),
@@ -300,9 +298,7 @@ def test_the_payloads_of_a_trouble_end_as_they_should(number: int) -> None:
 
 def test_no_code_of_ours_knows_a_message_tag() -> None:
     """Tags are for words that people write; those for anything else have been removed."""
-    ours = [
-        path for room in ("bot", "runtime", "clients", "webhooks", "worker") for path in (ROOT / room).rglob("*.py")
-    ]
+    ours = list(sources())
 
     assert len(ours) > 100
     for path in ours:

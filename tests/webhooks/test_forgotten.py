@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.messages import (
+from bot.incoming.events import (
     Channel,
     Comment,
     CustomerAction,
@@ -22,8 +22,8 @@ from bot.messages import (
     UnreadMessage,
 )
 from bot.outcome import SilenceReason
-from runtime.known_messages import SEEN_SECONDS
-from runtime.redis import StoreUnavailable
+from store.connection import StoreUnavailable
+from store.known_messages import SEEN_SECONDS
 from tests.webhooks.support import INSTAGRAM, ON_INSTAGRAM, RememberingStore, instagram, item, make_settings, sign
 from webhooks.app import create_app
 from webhooks.forgotten import CLOCKS_APART_SECONDS, TAKEN_SECONDS, has_forgotten, without_forgotten

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from runtime.redis import StoreUnavailable
 from sandbox.patience import PATIENCE_SECONDS
+from store.connection import StoreUnavailable
 from tests.webhooks.support import RememberingStore, make_settings
 from webhooks.app import create_app
 

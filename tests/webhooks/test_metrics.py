@@ -4,7 +4,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from runtime.redis import StoreUnavailable
+from store.connection import StoreUnavailable
 from tests.webhooks.support import RememberingStore, instagram, item, message, sign
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.messages import CustomerMessage, Event, Noted
-from bot.meta_values import TEXT_LIMIT, as_mapping
+from bot.incoming.events import CustomerMessage, Event, Noted
+from bot.incoming.meta_values import TEXT_LIMIT, as_mapping
 from tests.payloads import names, raw
 from tests.payloads.mutate import mutate
 from tests.webhooks.support import IGSID, INSTAGRAM, PAGE, RECEIVED_MS, item, message, translate_raw

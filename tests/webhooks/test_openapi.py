@@ -4,25 +4,25 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from runtime.redis import StoreUnavailable
+from store.connection import StoreUnavailable
 from tests.payloads import names, raw
-from tests.webhooks.raw import request, sends_until_cut_off, serve, until_closed
+from tests.rooms import ROOT
+from tests.webhooks.guards.raw import request, sends_until_cut_off, serve, until_closed
 from tests.webhooks.support import LOOK_AGAIN, RECEIVED_MS, VERIFY_TOKEN, RememberingStore, make_settings, sign
 from webhooks.app import create_app
 from webhooks.endpoints import Limits
-from webhooks.heads import HEAD_BYTES, MOST_HEADERS, MOST_PIPELINED
+from webhooks.guards.heads import HEAD_BYTES, MOST_HEADERS, MOST_PIPELINED
 from webhooks.health import Freshness
 from webhooks.payloads import parse_body
 
 pytestmark = pytest.mark.anyio
 
-DOCUMENT: dict[str, Any] = json.loads((Path(__file__).parents[2] / "docs/openapi.json").read_text(encoding="utf-8"))
+DOCUMENT: dict[str, Any] = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))
 PATHS: dict[str, dict[str, Any]] = DOCUMENT["paths"]
 WEBHOOK = "/webhooks/meta"
 # All addresses of the contract, those of features that are not there among them.

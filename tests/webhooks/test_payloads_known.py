@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.messages import (
+from bot.incoming.events import (
     Channel,
     Contact,
     CustomerAction,

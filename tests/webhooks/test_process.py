@@ -8,17 +8,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.ports import reserved_port
+from tests.rooms import ROOT
 from tests.waiting import wait_until
 from tests.webhooks.support import SECRET, VERIFY_TOKEN, instagram, message, sign
-
-ROOT = Path(__file__).parents[2]
 
 
 def environment(**changed: str) -> dict[str, str]:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.attachments import UNSUPPORTED
-from bot.messages import (
+from bot.incoming.attachments import UNSUPPORTED
+from bot.incoming.events import (
     Channel,
     Contact,
     CustomerAction,

@@ -7,17 +7,17 @@ import pytest
 
 from clients.http import make_http_client
 from runtime.embedded import EmbeddedValkey
-from runtime.redis import connect
-from runtime.scripts import Scripts
 from runtime.settings import Business, Config, Debounce, Environment, Settings
-from sandbox.meta import MetaSandbox
-from sandbox.model import ModelStandIn
+from sandbox.meta.server import MetaSandbox
+from sandbox.model.server import ModelStandIn
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
+from store.connection import connect
+from store.scripts import Scripts
+from tests.worker.agent.thinking import Bench
 from tests.worker.reading_bench import INSTAGRAM, ReadingBench
-from tests.worker.thinking import Bench
 from tests.worker.turning import ACCOUNT, OTHER_ACCOUNT, TurnBench
-from worker.house import House, build_house, load_texts
+from worker.services import House, build_house, load_texts
 
 
 @pytest.fixture(scope="session")

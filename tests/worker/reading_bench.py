@@ -6,25 +6,25 @@ from dataclasses import dataclass, field
 import httpx
 from pydantic import SecretStr
 
-from bot.messages import Channel
-from clients.graph_api import GraphAPI
-from runtime.account_ids import AccountIdStore
-from runtime.alert_outbox import AlertOutbox
+from bot.incoming.events import Channel
+from clients.graph.api import GraphAPI
 from runtime.clock import now_ms
-from runtime.inbox import Inbox
-from runtime.known_messages import KnownMessages
-from runtime.ledger import Ledger
-from runtime.looks import FIRST_SEEN_KEY, LOOKED_KEY, Looks
-from runtime.pacing import Pacing
-from runtime.scripts import Scripts
 from runtime.settings import Account, Config, Debounce, Environment, Reconcile, Settings, Shift
-from runtime.system_incidents import SystemIncidents
-from runtime.unread_messages import UnreadMessages
-from sandbox.meta import MetaSandbox
+from sandbox.meta.server import MetaSandbox
 from sandbox.patience import PATIENCE_SECONDS
-from worker.reading import Reading
-from worker.reconciling import Reconciler
-from worker.unread_reader import UnreadReader
+from store.accounts.ids import AccountIdStore
+from store.accounts.marks import FIRST_SEEN_KEY, LOOKED_KEY, Looks
+from store.accounts.pacing import Pacing
+from store.inbox import Inbox
+from store.known_messages import KnownMessages
+from store.ledger import Ledger
+from store.outboxes.alerts import AlertOutbox
+from store.outboxes.system_incidents import SystemIncidents
+from store.outboxes.unread_messages import UnreadMessages
+from store.scripts import Scripts
+from worker.backfill.reading import Reading
+from worker.backfill.reconciliation import Reconciler
+from worker.backfill.unread_messages import UnreadReader
 
 PAGE = "104400000000001"
 INSTAGRAM = Account(channel=Channel.INSTAGRAM, id="17841400000000042", page_id=PAGE, token=SecretStr("insta-token"))

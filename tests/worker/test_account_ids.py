@@ -9,18 +9,18 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.messages import Channel
-from clients.graph_api import GraphAPI
+from bot.incoming.events import Channel
+from clients.graph.api import GraphAPI
 from clients.http import make_http_client
-from runtime.account_ids import AccountIds, AccountIdStore
 from runtime.embedded import EmbeddedValkey
-from runtime.redis import connect
-from runtime.scripts import Scripts
 from runtime.settings import Account, Environment
-from sandbox.meta import MetaSandbox
-from sandbox.meta_callers import Host
+from sandbox.meta.callers import Host
+from sandbox.meta.server import MetaSandbox
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
+from store.accounts.ids import AccountIds, AccountIdStore
+from store.connection import connect
+from store.scripts import Scripts
 from worker.account_ids import AccountIdsLearner
 
 pytestmark = pytest.mark.anyio

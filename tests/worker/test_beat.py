@@ -11,9 +11,8 @@ import redis
 from runtime import queue
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Config, Environment, Reconcile, Settings
+from tests.rooms import ROOT
 from tests.waiting import wait_until
-
-ROOT = Path(__file__).parents[2]
 
 
 def made_with(minutes: float) -> dict[str, dict[str, object]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bot.messages import CustomerMessage, Echo, MessageKind
+from bot.incoming.events import CustomerMessage, Echo, MessageKind
 from runtime.clock import now_ms
-from sandbox.meta_faults import Fault
+from sandbox.meta.faults import Fault
 from tests.worker.turning import TurnBench
 
 pytestmark = pytest.mark.anyio

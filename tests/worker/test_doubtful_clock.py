@@ -4,19 +4,19 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from bot.messages import Channel, Contact, CustomerMessage, MessageKind
+from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from runtime.clock import now_ms
 from runtime.embedded import EmbeddedValkey
-from runtime.inbox import Inbox
-from runtime.ledger import Ledger
-from runtime.redis import connect
-from runtime.schedule import Schedule
-from runtime.scripts import Scripts
 from runtime.settings import Account, Config, Debounce, Environment, Settings
-from sandbox.meta import MetaSandbox
-from sandbox.model import ModelStandIn
+from sandbox.meta.server import MetaSandbox
+from sandbox.model.server import ModelStandIn
 from sandbox.server import SandboxServer
-from worker.house import House, build_house, load_texts
+from store.connection import connect
+from store.inbox import Inbox
+from store.ledger import Ledger
+from store.schedule import Schedule
+from store.scripts import Scripts
+from worker.services import House, build_house, load_texts
 from worker.turn import take_turn
 
 pytestmark = pytest.mark.anyio

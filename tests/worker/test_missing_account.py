@@ -4,11 +4,11 @@ from enum import StrEnum
 
 import pytest
 
-from bot.messages import Contact
+from bot.incoming.events import Contact
 from runtime.clock import now_ms
-from sandbox.meta_faults import Fault
+from sandbox.meta.faults import Fault
 from tests.worker.turning import ACCOUNT, OTHER_ACCOUNT, TurnBench
-from worker.house import House
+from worker.services import House
 
 pytestmark = pytest.mark.anyio
 NAME = f"{ACCOUNT.channel.value} {ACCOUNT.id}"

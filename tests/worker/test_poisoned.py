@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from bot.messages import Contact, CustomerMessage, Deletion, Echo, MessageKind
+from bot.incoming.events import Contact, CustomerMessage, Deletion, Echo, MessageKind
 from runtime.embedded import EmbeddedValkey
-from runtime.inbox import Inbox
-from runtime.ledger import Ledger
-from runtime.redis import connect
-from runtime.schedule import Schedule
-from runtime.scripts import Scripts
 from runtime.settings import Account, Config, Debounce, Environment, Settings
-from sandbox.meta import MetaSandbox
-from sandbox.meta_faults import Fault
-from sandbox.model import ModelStandIn
+from sandbox.meta.faults import Fault
+from sandbox.meta.server import MetaSandbox
+from sandbox.model.server import ModelStandIn
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
-from worker.house import House, build_house, load_texts
+from store.connection import connect
+from store.inbox import Inbox
+from store.ledger import Ledger
+from store.schedule import Schedule
+from store.scripts import Scripts
+from worker.services import House, build_house, load_texts
 from worker.turn import take_turn
 
 pytestmark = pytest.mark.anyio

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from runtime.settings import Turn as TurnSettings
-from sandbox.chat_answers import Answer, ChatRequest
-from sandbox.model_faults import FAULTS, TAGS
+from sandbox.model.answers import Answer, ChatRequest
+from sandbox.model.faults import FAULTS, TAGS
 from sandbox.patience import PATIENCE_SECONDS
 from tests.worker.turning import TurnBench
 

@@ -4,11 +4,11 @@ import pytest
 
 from bot.conversation import PartState, PlanMeta
 from runtime.clock import now_ms
-from runtime.conversations import Conversations
-from runtime.schedule import Schedule
-from sandbox.meta_faults import Fault
+from sandbox.meta.faults import Fault
+from store.conversations import Conversations
+from store.schedule import Schedule
 from tests.worker.turning import TurnBench
-from worker.house import House
+from worker.services import House
 
 pytestmark = pytest.mark.anyio
 TRANSIENT = Fault("refuse", code=2, subcode=1545133, status=500)

@@ -6,17 +6,17 @@ from typing import Any
 
 import orjson
 
-from bot.messages import Channel, Contact, CustomerMessage, Deletion, Edit, Event, MessageKind
-from runtime.inbox import Inbox
-from runtime.ledger import Ledger
-from runtime.ledger_checks import verify
-from runtime.schedule import Schedule
-from runtime.scripts import Scripts
+from bot.incoming.events import Channel, Contact, CustomerMessage, Deletion, Edit, Event, MessageKind
 from runtime.settings import Account
-from sandbox.meta import MetaSandbox
-from sandbox.model import ModelStandIn
-from sandbox.model_faults import TAGS
-from worker.house import House
+from sandbox.meta.server import MetaSandbox
+from sandbox.model.faults import TAGS
+from sandbox.model.server import ModelStandIn
+from store.inbox import Inbox
+from store.ledger import Ledger
+from store.ledger_checks import verify
+from store.schedule import Schedule
+from store.scripts import Scripts
+from worker.services import House
 from worker.turn import take_turn
 
 ACCOUNT = Account(channel="instagram", id="17841400000000042", page_id="104400000000001", token="an-invented-token")

@@ -1,0 +1,1 @@
+"""The programs that a benchmark starts: loads, floors, the other side."""

@@ -1,0 +1,1 @@
+"""What comes from customers and from Meta, as values: events, attachments, intents."""

@@ -1,0 +1,1 @@
+"""Hands what is due to Celery."""

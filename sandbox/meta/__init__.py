@@ -1,0 +1,1 @@
+"""Meta's stand-in."""

@@ -1,0 +1,33 @@
+"""The two ids of an account with Instagram Login: a worker asks Meta for them, and the receivers find them here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from runtime.settings import Account
+from store.scripts import Scripts
+
+KEY = "ns:account_ids"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountIds:
+    """As `/me` calls them: `id` is app-scoped, `user_id` is what webhooks carry and paths name."""
+
+    id: str
+    user_id: str
+
+
+class AccountIdStore:
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def store(self, account: Account, ids: AccountIds) -> None:
+        body = orjson.dumps({"id": ids.id, "user_id": ids.user_id}).decode()
+        await self._scripts.command("HSET", KEY, account.id, body)
+
+    async def load(self) -> Mapping[str, AccountIds]:
+        """By the id that the configuration has."""
+        found: dict[str, str] = await self._scripts.command("HGETALL", KEY)
+        return {name: AccountIds(**orjson.loads(body)) for name, body in found.items()}

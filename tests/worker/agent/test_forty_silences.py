@@ -1,0 +1,358 @@
+"""Every way to end without usable text that can be met over HTTP, played once and for good, streamed and in one piece:
+which rung speaks, after how many calls, what the customer reads, what the telemetry says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from bot.text.visible import is_blank
+from sandbox.model.faults import FAULTS, GOOD_TEXT, TAGS
+from sandbox.model.server import Script
+from tests.worker.agent.thinking import RESCUE, Bench, good, prompts, whole
+from worker.agent.agent import Thought
+from worker.agent.agent_run import Budget
+from worker.agent.model_requests import deadlines_of
+
+pytestmark = pytest.mark.anyio
+
+KICKED = ("main", "kick_1", "kick_2", "fallback")
+REPEATED = ("main", "main", "fallback")
+FALLBACK = ("main", "fallback")
+CALLS_ON = ("main", "main", "main", "main", "kick_2", "fallback")  # three tool steps, then the chain of the last step
+
+
+@dataclass(frozen=True)
+class Row:
+    """`rule` is what the telemetry calls it; `climb` the rungs asked when it plays for good, the second of which
+    rescues a fault that plays once. `whole` is the rule where a server that does not stream makes it another fault."""
+
+    rule: str
+    climb: Sequence[str]
+    whole: "Row | None" = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Not a failure: this is what the customer reads."""
+
+    text: str
+
+
+LOCK = Row("reasoning_lock", KICKED)
+MALFORMED = Row("malformed", REPEATED)
+HELLO = GOOD_TEXT.removesuffix(TAGS).strip()
+
+SILENCES: dict[str, Row | Fit] = {
+    # Nothing readable in an answer that looks like a success.
+    "reasoning_lock": LOCK,
+    "reasoning_lock_content": LOCK,
+    "draft_in_reasoning": LOCK,
+    "wrong_bucket": LOCK,
+    "whitespace": LOCK,
+    "finish_tool_calls_empty": LOCK,
+    "length_lock": Row("budget_eaten", KICKED),
+    "length_as_error": Row("budget_eaten", KICKED, whole=LOCK),
+    "true_empty": Row("true_empty", REPEATED),
+    "null_content": Row("true_empty", REPEATED),
+    "empty_few_tokens": Row("true_empty", REPEATED),
+    "obeyed_silence": Row("true_empty", REPEATED),
+    "filler_collapse": Row("empty_with_tokens", KICKED),
+    "malformed_function_call": Row("malformed_call", REPEATED),
+    "zero_width": Row("zero_width", KICKED),
+    "blank_letters": Row("zero_width", KICKED),
+    "tags_only": Row("tags_only", KICKED),
+    "think_tags_only": Row("tags_only", KICKED),
+    "unclosed_think": Row("unclosed_think", KICKED),
+    "fences_only": Row("markup_only", KICKED),
+    "punctuation_only": Row("markup_only", KICKED),
+    "null_word": Row("markup_only", KICKED),
+    # Text that no customer may read.
+    "cut_by_length": Row("length_cut", KICKED),
+    "dsml": Row("tool_syntax", KICKED),
+    "dsml_ascii": Row("tool_syntax", KICKED),
+    "tool_syntax_xml": Row("tool_syntax", KICKED),
+    "function_tag": Row("tool_syntax", KICKED),
+    "bare_json_call": Row("tool_syntax", KICKED),
+    "announces_tool": Row("announced_tool", KICKED),
+    "prompt_echo": Row("prompt_echo", KICKED),
+    "stage_echo": Row("prompt_echo", KICKED),
+    "sentinel": Row("sentinel", KICKED),
+    "no_reply": Row("sentinel", KICKED),
+    "error_text": Row("machine_text", KICKED),
+    "monologue": Row("tool_syntax", KICKED),
+    "wrong_language": Row("wrong_language", KICKED),
+    "chinese_garble": Row("wrong_language", KICKED),
+    "object_wrapper": Row("json_wrapper", KICKED),
+    "content_filter": Row("content_filter", FALLBACK),
+    "refusal_field": Row("refusal", FALLBACK),
+    "refusal_text": Row("refusal", FALLBACK),
+    "loop": Row("loop", FALLBACK),
+    # Good words in a strange dress.
+    "orphan_think": Fit(HELLO),
+    "balanced_think": Fit(HELLO),
+    "no_tags": Fit("Здравствуйте! Рада помочь с выбором."),
+    "json_wrapper": Fit(HELLO),
+    "content_parts": Fit(HELLO),
+    "no_finish_reason": Fit(HELLO),
+    "nested_in_provider": Fit(HELLO),
+    "ignores_stream": Fit(HELLO),
+    # Bodies and streams that are no answer.
+    "null_choices": MALFORMED,
+    "empty_choices": MALFORMED,
+    "malformed_json": MALFORMED,
+    "html_200": MALFORMED,
+    "broken_event": Row("malformed", REPEATED, whole=LOCK),
+    "error_in_200": Row("overloaded", REPEATED),
+    "error_in_choice": Row("overloaded", REPEATED),
+    "error_mid_stream": Row("overloaded", REPEATED, whole=LOCK),
+    "cut_stream": Row("stream_cut", REPEATED, whole=MALFORMED),
+    "cut_before_text": Row("cut", REPEATED, whole=MALFORMED),
+    "broken_connection": Row("cut", REPEATED),
+    # Refusals.
+    "400": Row("bad_request", FALLBACK),
+    "400_system_not_first": Row("bad_request", FALLBACK),
+    "400_empty_content": Row("bad_request", FALLBACK),
+    "400_prefill": Row("bad_request", FALLBACK),
+    "400_tools_missing": Row("bad_request", FALLBACK),
+    "400_reasoning_lost": Row("bad_request", FALLBACK),
+    "400_reasoning_mandatory": Row("bad_request", ("main", "fallback", "fallback")),  # that one can stop asking for it
+    "422": Row("bad_request", FALLBACK),
+    "401": Row("account", FALLBACK),
+    "402": Row("account", ("main", "main", "fallback", "fallback")),  # each again with half of max_tokens
+    "403_key": Row("account", FALLBACK),
+    "403_moderation": Row("moderation", FALLBACK),
+    "404_model": Row("not_found", ("main", "fallback", "fallback")),
+    "404_tool_choice": Row("not_found", ("main", "fallback", "fallback")),
+    "408": Row("overloaded", REPEATED),
+    "413": Row("context_too_long", REPEATED),
+    "context_overflow": Row("context_too_long", REPEATED),
+    "500": Row("overloaded", REPEATED),
+    "502_html": Row("overloaded", REPEATED),
+    "503": Row("overloaded", REPEATED),
+    "524": Row("overloaded", REPEATED),
+    "529": Row("overloaded", REPEATED),
+    "429": Row("overloaded", REPEATED),
+}
+# Calls that are run and answered: once they end well by themselves, for good at the forced last step.
+TOOL_FAULTS: dict[str, Sequence[str]] = {
+    "same_call_repeated": CALLS_ON,
+    "bad_arguments": CALLS_ON,
+    "missing_arguments": CALLS_ON,
+    "calls_with_stop": CALLS_ON,
+    "call_ids_missing": CALLS_ON,
+    "unknown_tool": CALLS_ON[1:],  # two of them are enough
+    "call_on_last_step": ("main",) * 20 + ("kick_2", "fallback"),
+}
+# What only time can tell, with the rungs asked in a budget of four seconds.
+TIMED: dict[str, Row] = {
+    "hang": Row("no_first_byte", FALLBACK),
+    "keepalive_forever": Row("no_first_byte", FALLBACK),
+    "stall": Row("idle", FALLBACK),
+    "drip": Row("deadline", FALLBACK),
+    "thinking_forever": Row("thinking_too_long", ("main", "kick_2", "fallback")),
+    "blanks_forever": Row("thinking_too_long", ("main", "kick_2", "fallback")),
+}
+ELSEWHERE = {
+    "slow",  # an answer like any other, only later
+    "kick_apology",  # means something only after a kick: below
+    "error_after_text",  # as cut_stream where it is streamed, a good answer where not: below
+    "call_emitted_again",  # its stream has lost the thoughts: below
+}
+
+
+def as_played(name: str, *, streamed: bool) -> Script:
+    return FAULTS[name] if streamed else whole(FAULTS[name])
+
+
+def row_of(name: str, *, streamed: bool) -> Row | Fit:
+    row = SILENCES[name]
+    return row.whole if isinstance(row, Row) and row.whole and not streamed else row
+
+
+def rungs(thought: Thought) -> tuple[str, ...]:
+    return tuple(attempt.rung for attempt in thought.attempts)
+
+
+def check_telemetry(thought: Thought, requests: Sequence[dict[str, Any]]) -> None:
+    """A record for every call, with what was asked, by whom it was answered and what became of it."""
+    assert [a.model_asked for a in thought.attempts] == [r["model"] for r in requests]
+    assert [a.max_tokens for a in thought.attempts] == [r["max_tokens"] for r in requests]
+    for attempt in thought.attempts:
+        assert attempt.prompt_hash == prompts().hash
+        assert attempt.verdict
+        assert attempt.seconds > 0
+        if attempt.verdict not in ("call_failed", "tool_step"):
+            assert attempt.provider == "Sandbox"
+            assert attempt.generation_id.startswith("gen-sandbox-")
+            assert attempt.model == attempt.model_asked
+
+
+def test_no_fault_of_the_catalogue_is_forgotten() -> None:
+    assert set(FAULTS) == SILENCES.keys() | TOOL_FAULTS.keys() | TIMED.keys() | ELSEWHERE
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("name", SILENCES)
+async def test_once_is_rescued_by_the_next_rung(bench: Bench, name: str, streamed: bool) -> None:
+    row = row_of(name, streamed=streamed)
+    bench.model.script([as_played(name, streamed=streamed)])
+    bench.model.play_for_good(good())
+
+    thought = await bench.think()
+
+    assert thought.reply is not None
+    check_telemetry(thought, bench.model.requests)
+    if isinstance(row, Fit):
+        assert thought.reply.text == row.text
+        assert rungs(thought) == ("main",)
+        assert thought.rescued_by == ""
+        return
+    assert thought.reply.text == RESCUE
+    assert rungs(thought) == tuple(row.climb[:2])
+    assert thought.rescued_by == row.climb[1]
+    assert [a.rule for a in thought.attempts] == [row.rule, "ok"]
+    assert not thought.partial
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("name", [name for name, row in SILENCES.items() if isinstance(row, Row)])
+async def test_for_good_only_the_stub_is_left(bench: Bench, name: str, streamed: bool) -> None:
+    row = row_of(name, streamed=streamed)
+    assert isinstance(row, Row)
+    bench.model.play_for_good(as_played(name, streamed=streamed))
+
+    thought = await bench.think()
+
+    assert thought.reply is None
+    assert thought.rule == row.rule
+    assert rungs(thought) == tuple(row.climb)
+    assert {a.rule for a in thought.attempts} == {row.rule}
+    check_telemetry(thought, bench.model.requests)
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("name", TOOL_FAULTS)
+async def test_a_strange_call_once_costs_one_step(bench: Bench, name: str, streamed: bool) -> None:
+    bench.model.script([as_played(name, streamed=streamed)])
+    bench.model.play_for_good(good())
+
+    thought = await bench.think()
+
+    assert thought.reply is not None
+    assert thought.reply.text == RESCUE
+    assert [(a.rung, a.verdict) for a in thought.attempts] == [("main", "tool_step"), ("main", "success")]
+    assert thought.rescued_by == ""
+    answers = [m for m in bench.model.requests[1]["messages"] if m["role"] == "tool"]
+    assert answers
+    assert not any(is_blank(answer["content"]) for answer in answers)
+    check_telemetry(thought, bench.model.requests)
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("name", TOOL_FAULTS)
+async def test_calls_for_good_end_at_the_forced_last_step(bench: Bench, name: str, streamed: bool) -> None:
+    bench.model.play_for_good(as_played(name, streamed=streamed))
+
+    thought = await bench.think(seconds=20)
+
+    assert thought.reply is None
+    assert thought.rule == "tool_call_on_last_step"
+    assert rungs(thought) == tuple(TOOL_FAULTS[name])
+    assert [a.verdict for a in thought.attempts[:-3]] == ["tool_step"] * (len(TOOL_FAULTS[name]) - 3)
+    check_telemetry(thought, bench.model.requests)
+
+
+@pytest.mark.parametrize("name", TIMED)
+async def test_a_model_that_takes_all_the_time_once_leaves_enough_for_the_next(bench: Bench, name: str) -> None:
+    bench.model.script([FAULTS[name]])
+    bench.model.play_for_good(good())
+
+    thought = await bench.think(seconds=4)
+
+    assert thought.reply is not None
+    assert thought.reply.text == RESCUE
+    assert rungs(thought) == tuple(TIMED[name].climb[:2])
+    assert thought.attempts[0].rule == TIMED[name].rule
+
+
+def test_no_deadline_takes_what_is_kept_back_or_the_time_for_sending() -> None:
+    budget = Budget(60, ends_at=160)
+
+    deadlines = deadlines_of(budget, now=110, kept_back=15)
+
+    assert deadlines.total_seconds == 160 - 110 - 15 - budget.for_sending
+
+
+@pytest.mark.parametrize("name", TIMED)
+async def test_models_that_take_all_the_time_leave_enough_for_the_stub(bench: Bench, name: str) -> None:
+    bench.model.play_for_good(FAULTS[name])
+
+    thought = await bench.think(seconds=4)
+
+    assert thought.reply is None
+    assert rungs(thought) == tuple(TIMED[name].climb)
+    assert thought.attempts[0].rule == TIMED[name].rule
+
+
+async def test_a_slow_answer_is_waited_for(bench: Bench) -> None:
+    bench.model.play_for_good(FAULTS["slow"])
+
+    thought = await bench.think(seconds=6)
+
+    assert thought.reply is not None
+    assert rungs(thought) == ("main",)
+
+
+async def test_an_apology_for_the_silence_before_it_is_cut_from_the_answer(bench: Bench) -> None:
+    apology = "Извините, мой предыдущий ответ был пустым."
+    bench.model.script([FAULTS["reasoning_lock"], good(f"{apology} {RESCUE}")])
+
+    thought = await bench.think()
+
+    assert thought.reply is not None
+    assert thought.reply.text == RESCUE
+
+
+async def test_a_recital_of_the_kick_is_not_shown(bench: Bench) -> None:
+    bench.model.script([FAULTS["reasoning_lock"], good(prompts().kick(1)), good()])
+
+    thought = await bench.think()
+
+    assert thought.reply is not None
+    assert thought.reply.text == RESCUE
+    assert [a.rule for a in thought.attempts] == ["reasoning_lock", "kick_echo", "ok"]
+
+
+async def test_half_a_price_before_an_error_is_never_shown(bench: Bench) -> None:
+    bench.model.script([FAULTS["error_after_text"]])
+    bench.model.play_for_good(good())
+
+    thought = await bench.think()
+
+    assert thought.reply is not None
+    assert thought.reply.text == RESCUE
+    assert [a.rule for a in thought.attempts] == ["stream_cut", "ok"]
+
+
+async def test_a_call_that_is_emitted_again_runs_once(bench: Bench) -> None:
+    bench.model.script([FAULTS["call_emitted_again"]])
+    bench.model.play_for_good(good())
+
+    thought = await bench.think()
+
+    assert thought.reply is not None
+    # Its stream has no thoughts to send back, so the server refuses the tool step, and it is told as plain words.
+    assert [a.verdict for a in thought.attempts] == ["tool_step", "call_failed", "success"]
+    assert bench.model.requests[-1]["messages"][-1]["content"].count("search_knowledge") == 1
+
+
+async def test_two_silences_of_different_kinds_count_together(bench: Bench) -> None:
+    bench.model.script([FAULTS["reasoning_lock"], FAULTS["true_empty"], FAULTS["whitespace"], FAULTS["zero_width"]])
+    bench.model.play_for_good(FAULTS["tags_only"])
+
+    thought = await bench.think()
+
+    assert thought.reply is None
+    assert len(thought.attempts) <= 6

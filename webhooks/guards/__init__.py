@@ -1,0 +1,1 @@
+"""What bounds whoever knocks: connections, heads, signatures, time, log lines."""

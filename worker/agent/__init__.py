@@ -1,0 +1,1 @@
+"""The agent: asks the model, runs its tools, climbs the ladder."""

@@ -1,0 +1,1 @@
+"""What managers are told, and its delivery."""

@@ -1,0 +1,117 @@
+"""Delivers one alert from the outbox, where it stays until Telegram has it or a day is over. The log says it too."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bot.alerting import Surroundings, alert_backoff_seconds, render_alert
+from bot.errors import NightshiftError, OutcomeUnknown
+from bot.incoming.events import Channel
+from runtime.clock import local
+from runtime.logging import get_logger
+from worker.services import House
+
+if TYPE_CHECKING:
+    from clients.telegram.client import TelegramAlerts
+
+log = get_logger(__name__)
+
+UNCONFIGURED_RETRY_SECONDS = 3600.0
+
+
+async def deliver_alert(house: House, alert_id: str) -> str:
+    """ "sent", "updated", "closed", "waits", "given up" after a day, or "gone" when somebody else has closed it."""
+    body = await house.outbox.load(alert_id)
+    if body is None:
+        await house.outbox.close(alert_id, shown=0)
+        return "gone"
+    count, tries = int(body.get("count", 1)), int(body.get("tries", 0))
+    if body.get("delivered") == count:
+        return "closed" if await house.outbox.close(alert_id, shown=count) else "changed"
+    # Said loudly once for each change, not with each of the tries.
+    say = log.info if body.get("failing_at") == count else log.error
+    if house.telegram is None:
+        say("alert_without_telegram", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation"))
+        await house.outbox.kept(alert_id, shown=count, tries=tries + 1, again_in_seconds=UNCONFIGURED_RETRY_SECONDS)
+        return "waits: telegram is not configured"
+    html = render_alert(body, house.words, await _surroundings(house, body))
+    try:
+        message_id, word = await _send_or_update(house.telegram, html, str(body.get("message_id") or ""))
+    except NightshiftError as exc:
+        # A doubled alert does less harm than a lost one, so an unknown outcome is tried again too.
+        wish = getattr(exc, "retry_after_seconds", None)
+        wait = alert_backoff_seconds(tries + (2 if isinstance(exc, OutcomeUnknown) else 0), wish)
+        say(
+            "alert_not_delivered",
+            alert=alert_id,
+            rule=body.get("rule"),
+            conversation=body.get("conversation"),
+            error=type(exc).__name__,
+            reason=str(exc),
+            again_in_seconds=wait,
+        )
+        if await house.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=wait) != "given_up":
+            return "waits: telegram failed"
+        log.critical(
+            "alert_given_up", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation"), tries=tries
+        )
+        return "given up"
+    await house.outbox.delivered(alert_id, shown=count, message_id=message_id)
+    return word
+
+
+async def _send_or_update(telegram: "TelegramAlerts", html: str, message_id: str) -> tuple[str, str]:
+    """An incident that goes on changes its own message; should that be impossible, it gets a new one."""
+    from clients.telegram.client import AlertRefused  # noqa: PLC0415 - as in worker.services
+
+    if message_id:
+        try:
+            await telegram.edit(message_id, html)
+        except AlertRefused:
+            log.info("alert_sent_anew")
+        else:
+            return message_id, "updated"
+    return await telegram.send(html), "sent"
+
+
+async def _surroundings(house: House, body: Mapping[str, Any]) -> Surroundings:
+    config = house.settings.config
+    zone = config.business.timezone
+    channel, account_id = str(body.get("channel", "")), str(body.get("account", ""))
+    account = house.settings.account(channel, account_id)
+    username = name = ""
+    if account and body.get("conversation") and config.alerts.show_name:
+        username, name = await _who(house, account, str(body["conversation"]))
+    link = ""
+    if username and channel == Channel.INSTAGRAM:
+        link = f"https://www.instagram.com/{username}/"
+    elif account and (account.page_id or channel == Channel.MESSENGER):
+        # Meta documents no link to one conversation; this opens the inbox of the Page.
+        link = f"https://business.facebook.com/latest/inbox/all?asset_id={account.page_id or account.id}"
+    last = int(body.get("last_message_at") or 0)
+    return Surroundings(
+        now=local(house.now_ms(), zone),
+        last_message_at=local(last, zone) if last else None,
+        account_name=_account_name(house, channel, account_id, whole=not body.get("conversation")),
+        customer=f"@{username}" if username else name,
+        link=link,
+    )
+
+
+async def _who(house: House, account: Any, conversation_id: str) -> tuple[str, str]:
+    """The public @username or the first name; the alert does not wait for it longer than a moment."""
+    customer_id = await house.conversations.customer_of(conversation_id)
+    if not customer_id:
+        return "", ""
+    try:
+        profile = await house.graph(account, patience_seconds=3.0).fetch_profile(customer_id)
+    except NightshiftError as exc:
+        log.info("profile_unknown", conversation=conversation_id, error=type(exc).__name__)
+        return "", ""
+    return profile.username, profile.name.split(" ")[0] if profile.name else ""
+
+
+def _account_name(house: House, channel: str, account_id: str, *, whole: bool) -> str:
+    """The business and the channel; the long id only where it tells two accounts apart, or somebody has to mend it."""
+    name = f"{house.settings.config.business.name}, {channel.capitalize()}"
+    alike = sum(1 for account in house.settings.config.accounts if account.channel == channel)
+    return f"{name} {account_id}" if whole or alike > 1 else name

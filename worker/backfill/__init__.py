@@ -1,0 +1,1 @@
+"""Reads from Meta what no webhook has brought."""

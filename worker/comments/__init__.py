@@ -1,0 +1,1 @@
+"""Private replies to comments."""

@@ -5,14 +5,12 @@ Exit code 1 when a world has broken a rule; its seed and its last steps are prin
 
 import argparse
 import sys
-from importlib import resources
 
 import structlog
 
 from runtime.embedded import EmbeddedValkey
-from store.scripts import read_scripts
 from tests.worlds.books import PromiseBroken
-from tests.worlds.valkey import WorldValkey, in_world_time
+from tests.worlds.valkey import WorldValkey, product_texts
 from tests.worlds.weather import ALL
 from tests.worlds.world import World
 
@@ -30,14 +28,13 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     weathers = [names[asked.weather]] if asked.weather else list(ALL)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))  # what breaks here is meant to
-    texts = in_world_time(read_scripts(resources.files("store") / "lua"))
     findings = steps = 0
     with EmbeddedValkey() as server:
         valkey = WorldValkey(server.url)
         for number in range(asked.worlds):
             seed, weather = asked.seed + number // len(weathers), weathers[number % len(weathers)]
             try:
-                report = World(valkey, texts, weather, seed).play()
+                report = World(valkey, product_texts(), weather, seed).play()
             except PromiseBroken as broken:
                 findings += 1
                 print(f"\nBROKEN: {broken}\n", flush=True)

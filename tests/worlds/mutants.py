@@ -26,13 +26,12 @@ _FENCE_WEATHER = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """`weather` is that of the worlds in which it is looked for, `said` a part of what they have to say of it."""
+    """`weather` is that of the worlds in which it is looked for."""
 
     name: str
     script: str
     change: Callable[[str], str]
     weather: Weather
-    said: str
 
     def texts(self, texts: Texts) -> Texts:
         """All scripts, this one changed. Raises AssertionError where there is nothing to change."""
@@ -51,7 +50,6 @@ def fences(texts: Texts) -> list[Mutant]:
             name,
             lambda text: _FENCE.sub("", text),
             replace(_FENCE_WEATHER.get(name, weather.STALE), strays_of=(name,)),
-            "has lost its lease",
         )
         for name, (_, text) in sorted(texts.items())
         if _FENCE.search(text)
@@ -68,76 +66,65 @@ OTHERS = (
         "claim",
         _instead("i .. ':state', 'unknown')", "i .. ':state', 'failed')"),
         weather.DOUBT,
-        "the same part twice",
     ),
     Mutant(
         "a send whose answer was lost is sent again",
         "record_part",
         _instead("if plan[1] ~= plan_id", "if state == 'unknown' then state = 'failed' end\nif plan[1] ~= plan_id"),
         weather.DOUBT,
-        "the same part twice",
     ),
     Mutant(
         "a live lease is taken",
         "claim",
         _instead("lease_until > NOW and", "false and"),
         weather.OVERDUE,
-        "has taken a lease",
     ),
     Mutant(
         "a send may begin at the end of the lease",
         "begin_part",
         _instead("< MARGIN then", "< -MARGIN then"),
         weather.LATE,
-        "left of its lease",
     ),
     Mutant(
         "a human's words drop a reply of which something has arrived",
         "receive",
         _instead("if something_arrived(cid) then return end -- what is on its way", "-- what is on its way"),
-        weather.PEOPLE,
-        "",
+        replace(weather.DOUBT, acts=0.4, messages=2, humans=4, edits=0, deletions=0),
     ),
     Mutant(
         "an edit drops a reply of which something has arrived",
         "receive",
         _instead("if something_arrived(cid) then return false end", ""),
-        weather.PEOPLE,
-        "",
+        replace(weather.DOUBT, humans=0, edits=4, deletions=0),
     ),
     Mutant(
         "what is open expires",
         "receive",
         _instead("redis.call('PERSIST', at(cid)) == 1", "false"),
         weather.STORM,
-        "would expire",
     ),
     Mutant(
         "what came during a turn is forgotten",
         "finish",
         _instead("settle_down(cid, QUIET, CAP)\nreturn", "rest(cid)\nreturn"),
         weather.STORM,
-        "not in the schedule",
     ),
     Mutant(
         "handing out takes it out of the schedule",
         "pop_due",
         _instead("redis.call('ZADD', 'ns:due', NOW + REDO, cid)", "redis.call('ZREM', 'ns:due', cid)"),
         weather.STORM,
-        "not in the schedule",
     ),
     Mutant(
         "a message that comes twice is stored twice",
         "receive",
         _instead("if seen[1] and not reopened then return duplicate() end", ""),
         weather.STORM,
-        "stored twice",
     ),
     Mutant(
         "a refused send counts as sent",
         "record_part",
         _instead("if plan[1] ~= plan_id", "if state == 'failed' then state = 'sent' end\nif plan[1] ~= plan_id"),
         weather.STORM,
-        "no words have arrived",
     ),
 )

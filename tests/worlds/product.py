@@ -33,7 +33,8 @@ APP_ID = "555000111222333"
 TAKEOVER_SECONDS = 120.0
 
 
-def settings_of(*, accounts: Sequence[Account] = ACCOUNTS, replicas: int = 0, look_back: bool = False) -> Settings:
+@cache
+def settings_of(*, accounts: tuple[Account, ...] = ACCOUNTS, replicas: int = 0, look_back: bool = False) -> Settings:
     return Settings(
         env=Environment(
             redis_url=SecretStr("redis://127.0.0.1:1/0"),
@@ -43,7 +44,7 @@ def settings_of(*, accounts: Sequence[Account] = ACCOUNTS, replicas: int = 0, lo
             meta_app_id=APP_ID,
         ),
         config=Config(
-            accounts=tuple(accounts),
+            accounts=accounts,
             debounce=Debounce(quiet_seconds=1, max_wait_seconds=4),
             business=Business(disclosure=False),
             shift=Shift(takeover_minutes=TAKEOVER_SECONDS / 60, look_back=look_back),

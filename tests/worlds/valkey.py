@@ -6,11 +6,15 @@ the server's own and would stand still while a world's hours pass in millisecond
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import hiredis
 import redis
 from redis.exceptions import ResponseError
+
+from store.scripts import read_scripts
 
 _ASKED = "redis.call('TIME')"
 _OF_THE_WORLD = """(function()
@@ -29,6 +33,12 @@ end
 
 Texts = Mapping[str, tuple[str, str]]
 """Digest and source of each script by its name, as `store.scripts.read_scripts` gives them."""
+
+
+@cache
+def product_texts() -> Texts:
+    """The product's own scripts, in the world's time."""
+    return in_world_time(read_scripts(resources.files("store") / "lua"))
 
 
 def in_world_time(texts: Texts) -> Texts:
@@ -74,8 +84,8 @@ class WorldValkey:
 
     def together(self, calls: Sequence[Sequence[str | bytes | float]]) -> list[Any]:
         """Several in one round trip; the first error that is answered is raised."""
-        packed = [hiredis.pack_command(tuple(words)) for words in calls]  # type: ignore[arg-type]  # wants ints as well
-        self._connection.send_packed_command(packed)
+        packed = (hiredis.pack_command(tuple(words)) for words in calls)  # type: ignore[arg-type]  # wants ints as well
+        self._connection.send_packed_command([b"".join(packed)])
         answers = []
         errors = []
         for _ in calls:

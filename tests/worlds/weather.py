@@ -11,6 +11,7 @@ class Weather:
     steps: int = 220
     customers: int = 2
     messages: int = 5
+    acts: float = 1.2  # how soon they follow each other: the weight of the next one
     other_acts: int = 3  # edits, deletions, words of a human, whatever else may happen beside messages
     workers: int = 2
     # A call to the store: it was done and the answer is lost, it was not done, or the process dies before or after it.
@@ -21,6 +22,7 @@ class Weather:
     stray: float = 0.01
     strays_of: tuple[str, ...] = ()
     stray_seconds: tuple[float, float] = (14, 24)
+    strays_wait_for: str = ""  # the worst moment: another turn's "claim" or "send"
     kill_sending: float = 0.05  # between a send and its record
     # A call to Meta: it arrived and the answer is lost, it is lost itself, it is refused.
     meta_lost: float = 0.12
@@ -70,6 +72,7 @@ OVERDUE = Weather(
     stray=0.05,
     strays_of=("renew",),
     stray_seconds=(14, 17),
+    strays_wait_for="claim",
     model_seconds=(0, 12),
 )
 JUMPS = Weather("jumps", jumps=0.25, read_lag=0.0, slow=0.2)
@@ -85,7 +88,8 @@ REPLICAS = Weather(
     kill_sending=0.02,
     stray=0.005,
     strays_of=("take_back_part",),
-    stray_seconds=(24, 32),
+    stray_seconds=(22, 26),
+    strays_wait_for="send",
     meta_lost=0.05,
     meta_broken=0.02,
     meta_refused=0.02,

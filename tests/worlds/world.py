@@ -6,6 +6,7 @@ written must reach an outcome.
 
 import asyncio
 import random
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
@@ -43,10 +44,12 @@ from worker.services import House
 
 BEGAN_AT = 1_900_000_000_000  # the server's clock at a world's first moment, later than any true one
 META_SECONDS = 10.0  # so long after it was made a send may still arrive; as settling.py, SEND_TIMEOUT_MS
+BAD_MOMENT_SECONDS = 25.0  # so long a stray call waits for one
 CALM_STEPS = 6000
 TRACE_LINES = 40
 WORDS = ("Сколько стоит кружка?", "А доставка есть?", "Хочу заказать вазу", "Есть ли скидки?", "Добрый вечер!")
 SPECIAL = ("Позовите человека", "Не пишите мне больше")
+_CHANCE = re.compile(r"\b[0-9a-f]{12,16}\b|(?<= )[0-9.]+(?= s pass)|(?<=\d ) *[0-9]+\.[0-9]{3}(?=  )")
 FORESEEN = ("failed: store", "failed: TurnStuck")
 
 
@@ -74,6 +77,12 @@ class Report:
     outcomes: dict[str, int]
     trace: Sequence[str]
 
+    @property
+    def deeds(self) -> list[str]:
+        """The trace without what differs each time: tokens, what the store answers of them, and milliseconds, since its
+        times to live go on while a world is played."""
+        return [_CHANCE.sub("", line.partition(" -> ")[0]) for line in self.trace]
+
 
 class World:
     def __init__(self, valkey: WorldValkey, texts: Texts, weather: Weather, seed: int) -> None:
@@ -96,7 +105,7 @@ class World:
         self._to_write = weather.messages
         self._other_acts = weather.other_acts
         self._workers: list[Worker] = []
-        self._ended = False
+        self._calm = self._ended = False
         self._done: asyncio.Future[None] = self._loop.create_future()
 
     def play(self) -> Report:
@@ -176,10 +185,6 @@ class World:
     def _true_time(self) -> int:
         return BEGAN_AT + round(self._loop.moment * 1000)
 
-    @property
-    def _calm(self) -> bool:
-        return self._steps > self._weather.steps
-
     def _pass(self, seconds: float) -> None:
         """To a whole millisecond, so that no timer is left a rounding's breadth away."""
         target = round(self._loop.moment + seconds + 0.0005, 3)
@@ -210,6 +215,7 @@ class World:
             self._loop.moment += timer or 0.0
             return
         self._steps += 1
+        self._calm = self._calm or self._steps > self._weather.steps or (not self._to_write and self._is_at_rest())
         if self._calm:
             self._calm_step(timer)
         else:
@@ -222,15 +228,15 @@ class World:
             if process.store_calls:
                 choices.append((8.0, lambda p=process: self._serve(p)))
             if late := self._late(process):
-                hurts = 20.0 if any(call.not_before for call in late) and self._is_sending() else 0.4
-                choices.append((hurts, lambda p=process: self._serve_late(p)))
+                hurts = any(call.not_before for call in late) and self._is_bad_moment()
+                choices.append((20.0 if hurts else 0.4, lambda p=process: self._serve_late(p)))
             ready = [call for call in process.http_calls if call.ready_at <= self._loop.moment]
             choices += [(4.0, lambda c=call: self._answer(c)) for call in ready]
         is_busy = bool(choices)
         if self._ready_webhooks():
             choices.append((3.0, self._deliver))
         if self._to_write or self._other_acts:
-            choices.append((1.2, self._act))
+            choices.append((weather.acts, self._act))
         if self._popping is None:
             is_due = any(due <= self._server_time for due in self._books.due.values())
             choices.append((3.0 if is_due else 0.1, self._pop))
@@ -255,11 +261,14 @@ class World:
             return self._deliver()
         if self._popping is None and any(due <= self._server_time for due in self._books.due.values()):
             return self._pop()
-        at_work = any(worker.turns for worker in self._workers) or self._popping is not None
-        if not (self._webhooks or self._books.open or self._books.due or at_work or self._receiving.tasks):
+        if self._is_at_rest():
             self._done.set_result(None)
             return None
         return self._pass(self._next_deadline(timer))
+
+    def _is_at_rest(self) -> bool:
+        at_work = any(worker.turns for worker in self._workers) or self._popping is not None
+        return not (self._webhooks or self._books.open or self._books.due or at_work or self._receiving.tasks)
 
     def _processes(self) -> list[Process]:
         return [self._receiving, self._dispatching, *(worker.process for worker in self._workers)]
@@ -339,7 +348,11 @@ class World:
             else:
                 future.set_result(found)
 
-    def _is_sending(self) -> bool:
+    def _is_bad_moment(self) -> bool:
+        """Another turn sends, or is about to begin: when what comes late does the most harm."""
+        if self._weather.strays_wait_for == "claim":
+            calls = [call for worker in self._workers for call in worker.process.store_calls]
+            return any(self._books.name_of(call.calls[0]) == "claim" for call in calls)
         return any(call.is_send for worker in self._workers for call in worker.process.http_calls)
 
     def _take(self, process: Process) -> None:
@@ -351,7 +364,9 @@ class World:
         return 0.5 if rare else self._weather.stray
 
     def _late(self, process: Process) -> list[StoreCall]:
-        return [call for call in process.limbo if call.not_before <= self._loop.moment]
+        """What may be done now of what was given up."""
+        patience = BAD_MOMENT_SECONDS if self._weather.strays_wait_for and not (self._calm or self._is_bad_moment()) else 0.0
+        return [call for call in process.limbo if call.not_before + (call.not_before and patience) <= self._loop.moment]
 
     def _serve_late(self, process: Process) -> None:
         """What was written to a connection that its client has given up: done all the same, or not."""

@@ -37,18 +37,23 @@ def main(arguments: list[str] | None = None) -> int:
                 report = World(valkey, product_texts(), weather, seed).play()
             except PromiseBroken as broken:
                 findings += 1
-                print(f"\nBROKEN: {broken}\n", flush=True)
+                _say(f"\nBROKEN: {broken}\n")
                 if findings == MOST_FINDINGS:
                     break
                 continue
             steps += report.steps
             if asked.trace:
-                print("\n".join(report.trace))
+                _say("\n".join(report.trace))
             if (number + 1) % PROGRESS_EVERY == 0:
-                print(f"{number + 1} worlds, {steps} steps, {findings} broken", flush=True)
+                _say(f"{number + 1} worlds, {steps} steps, {findings} broken")
         valkey.close()
-    print(f"{number + 1} worlds, {findings} broken")
+    _say(f"{number + 1} worlds, {findings} broken")
     return 1 if findings else 0
+
+
+def _say(what: str) -> None:
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -96,11 +96,11 @@ class Books:
         name = self.name_of(words)
         cid, token = plain[3:5] if len(plain) == 5 else ("", "")
         if name == "claim":
-            before = self._see(cid).fields
+            fields = self._see(cid).fields
             answer = self._valkey.at(now, *words)
             if answer[0] == "claimed":
-                lease_ms = int(before.get("lease_until", 0)) - now
-                if before.get("state") == "leased" and 0 < lease_ms <= LEASE_SANE_MS:
+                lease_ms = int(fields.get("lease_until", 0)) - now
+                if fields.get("state") == "leased" and 0 < lease_ms <= LEASE_SANE_MS:
                     raise PromiseBroken(f"{call.turn} has taken a lease that another holds for {lease_ms} ms more")
                 self._tokens[token] = call.turn
             return answer
@@ -232,9 +232,9 @@ class Books:
                 continue
             for other in answers:
                 both = plan.keys & other.keys
-                if other is not plan and both and not set(other.texts.values()) & set(plan.texts.values()):
-                    if any(self._arrived[cid, words] for words in other.texts.values()):
-                        raise PromiseBroken(f"{both} of {cid} was answered twice: {text[:60]!r}")
+                differ = other is not plan and not set(other.texts.values()) & set(plan.texts.values())
+                if both and differ and any(self._arrived[cid, words] for words in other.texts.values()):
+                    raise PromiseBroken(f"{both} of {cid} was answered twice: {text[:60]!r}")
 
     # At the end of a world.
 

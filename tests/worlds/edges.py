@@ -42,6 +42,11 @@ class StoreCall:
         if self.timer is not None:
             self.timer.cancel()
 
+    def succeeds(self, answers: Sequence[Any]) -> None:
+        for answer, found in zip(self.answers, answers, strict=True):
+            if not answer.done():
+                answer.set_result(found)
+
     def fails(self, error: Exception) -> None:
         for answer in self.answers:
             if not answer.done():
@@ -50,7 +55,10 @@ class StoreCall:
 
 @dataclass(eq=False)
 class HTTPCall:
-    """`since` is the moment at which it was made, `ready_at` the earliest of its answer. `arrived`: Meta has done it, and its answer is `response`."""
+    """`since` is the moment at which it was made, `ready_at` the earliest of its answer.
+
+    `arrived`: Meta has done it, and its answer is `response`.
+    """
 
     process: "Process"
     turn: str
@@ -103,6 +111,11 @@ class Process:
         self.store_calls.append(call)
         call.timer = self.loop.call_later(STORE_SECONDS, self._give_up, call)
         return call.answers
+
+    def take_store_call(self) -> StoreCall:
+        call = self.store_calls.popleft()
+        call.leaves_queue()
+        return call
 
     def _give_up(self, call: StoreCall) -> None:
         if call in self.store_calls:

@@ -3,7 +3,6 @@
 Its own time is true, whatever the store's clock says.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -48,7 +47,7 @@ class Meta:
     def keep(self, contact: Contact, message: Kept) -> None:
         self.threads.setdefault((contact.account_id, contact.customer_id), []).append(message)
 
-    def arrive(self, call: HTTPCall, *, at_ms: int, visible_from: float) -> Echo | None:
+    def arrive(self, call: HTTPCall, *, at_ms: int, visible_from: float) -> Echo:
         """Do what a send asks for and make its answer ready; the echo of what the customer got."""
         contact, text = contact_of(call), str(call.body["message"]["text"])
         self.sent += 1
@@ -97,8 +96,3 @@ def _row(message: Kept, account: str, customer: str) -> dict[str, Any]:
         "to": {"data": [{"id": other}]},
         "created_time": datetime.fromtimestamp(message.at_ms // 1000, UTC).isoformat(),
     }
-
-
-def texts_of(threads: "dict[tuple[str, str], list[Kept]]") -> Iterator[str]:
-    for kept in threads.values():
-        yield from (message.text for message in kept)

@@ -3,9 +3,10 @@
 Everything is real but the two edges of each process: its connection to the store, and its HTTP client.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import httpx
@@ -28,6 +29,7 @@ from worker.turn import take_turn
 
 INSTAGRAM = Account(channel="instagram", id="17841400000000042", page_id="104400000000001", token="an-invented-token")
 MESSENGER = Account(channel="messenger", id="104400000000002", page_id="104400000000002", token="another-token")
+Services = House
 ACCOUNTS = (INSTAGRAM, MESSENGER)
 APP_ID = "555000111222333"
 TAKEOVER_SECONDS = 120.0
@@ -77,13 +79,13 @@ class Edges:
         store.clock = ServerClock(monotonic=self.moment, before=self.server_time)
         return store
 
-    async def worker(self, process: Process, settings: Settings) -> House:
+    async def worker(self, process: Process, settings: Settings) -> Services:
         """As a worker process builds itself, without what goes on beside its turns."""
 
         def scripts(client: Store, *, replicas: int = 0) -> Scripts:
             return Scripts(client, replicas=replicas, texts=self.texts)
 
-        edges: Mapping[str, object] = {
+        edges: dict[str, Any] = {
             "connect": lambda *_, **__: self._store(process),
             "make_http_client": lambda: httpx.AsyncClient(transport=GatedTransport(process), trust_env=False),
             "clock": SimpleNamespace(monotonic=self.moment),
@@ -116,6 +118,6 @@ class Dispatcher:
         return due.conversation_ids
 
 
-async def turn(house: House, conversation_id: str) -> str:
+async def turn(house: Services, conversation_id: str) -> str:
     """How it ended, in the words that Flower shows."""
     return str(await take_turn(house, conversation_id))

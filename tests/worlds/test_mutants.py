@@ -7,16 +7,14 @@ from tests.worlds.mutants import OTHERS, Mutant, fences
 from tests.worlds.valkey import Texts, WorldValkey, product_texts
 from tests.worlds.world import World
 
-WORLDS = 150  # most are found in the first five
+WORLDS = 150  # most are found in the first ten
 
 
 @pytest.mark.parametrize("mutant", [*fences(product_texts()), *OTHERS], ids=lambda mutant: mutant.name)
 def test_what_is_wrong_is_found(mutant: Mutant, world_valkey: WorldValkey, texts: Texts) -> None:
     wrong = mutant.texts(texts)
 
-    with pytest.raises(PromiseBroken):
-        for seed in range(1, WORLDS + 1):
-            World(world_valkey, wrong, mutant.weather, seed).play()
+    assert any(_is_found(World(world_valkey, wrong, mutant.weather, seed)) for seed in range(1, WORLDS + 1))
 
 
 def test_every_script_that_decides_has_a_fence(texts: Texts) -> None:
@@ -24,3 +22,11 @@ def test_every_script_that_decides_has_a_fence(texts: Texts) -> None:
     found = {mutant.script for mutant in fences(texts)}
 
     assert {"plan", "begin_part", "finish", "hold", "reread", "abandon", "take_back_part", "renew"} <= found
+
+
+def _is_found(world: World) -> bool:
+    try:
+        world.play()
+    except PromiseBroken:
+        return True
+    return False

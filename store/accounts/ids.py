@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import orjson
 
 from runtime.settings import Account
+from store.keys import ACCOUNT_IDS
 from store.scripts import Scripts
-
-KEY = "ns:account_ids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +24,9 @@ class AccountIdStore:
 
     async def store(self, account: Account, ids: AccountIds) -> None:
         body = orjson.dumps({"id": ids.id, "user_id": ids.user_id}).decode()
-        await self._scripts.command("HSET", KEY, account.id, body)
+        await self._scripts.command("HSET", ACCOUNT_IDS, account.id, body)
 
     async def load(self) -> Mapping[str, AccountIds]:
         """By the id that the configuration has."""
-        found: dict[str, str] = await self._scripts.command("HGETALL", KEY)
+        found: dict[str, str] = await self._scripts.command("HGETALL", ACCOUNT_IDS)
         return {name: AccountIds(**orjson.loads(body)) for name, body in found.items()}

@@ -12,6 +12,7 @@ from typing import Any
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from runtime.findings import Finding, Level
+from runtime.key_prefix import PREFIX
 from runtime.redis_url import RedisUrlInvalid, is_redis_url, read_redis_url
 from runtime.settings import Settings
 from store.connection import Store, connect, store_error
@@ -129,7 +130,7 @@ def _causes(exc: BaseException) -> Iterator[BaseException]:
 async def _rights(client: Store, name: str, commands: Sequence[str]) -> list[Finding]:
     """Runs our scripts, so that what only a script can tell is known, too."""
     scripts = Scripts(client)
-    fix = "give the user ~ns:* &ns:* +@all, or all keys and channels"
+    fix = f"give the user ~{PREFIX}* &{PREFIX}* +@all, or all keys and channels"
     try:
         await scripts.raw("receive", 0, 0, 0, "{}")
         refused = await scripts.raw("rights", *commands)
@@ -139,7 +140,7 @@ async def _rights(client: Store, name: str, commands: Sequence[str]) -> list[Fin
         return [Finding(f"{name}.rights", Level.ERROR, f"our scripts are refused ({_brief(exc)})", fix)]
     if not refused:
         return []
-    return [Finding(f"{name}.rights", Level.ERROR, f"the user may not run {', '.join(refused)} on ns:*", fix)]
+    return [Finding(f"{name}.rights", Level.ERROR, f"the user may not run {', '.join(refused)} on {PREFIX}*", fix)]
 
 
 def _is_outage(exc: ResponseError) -> bool:

@@ -1,6 +1,9 @@
 """Every key in Redis is in the one table of them, as the sources write it and as a server holds it."""
 
+import ast
+import inspect
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -21,6 +24,7 @@ from bot.incoming.events import (
 from bot.outcome import Outcome, SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Account, Settings
+from store import keys
 from store.accounts.ids import AccountIds, AccountIdStore
 from store.accounts.marks import Looks
 from store.accounts.pacing import Pacing, line_of
@@ -29,15 +33,15 @@ from store.conversations import Conversations, Incident
 from store.failure_counts import count_in
 from store.health import SystemHealth
 from store.inbox import Inbox
-from store.keys import STORES, Lifetime, Store, Whose, store_of
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.early_events import EarlyEvents
 from store.outboxes.system_incidents import SystemIncidents
 from store.schedule import Schedule
+from store.schema.key_table import TABLE, Lifetime, PersonalData, Row, row_of
 from store.scripts import Scripts
 from store.spending import Spending
 from store.telemetry import erase_telemetry
-from tests.rooms import ROOT, sources
+from tests.rooms import COMMANDS, PRODUCT, ROOT, sources
 from worker.agent.generations import ask_later
 
 pytestmark = pytest.mark.anyio
@@ -45,63 +49,110 @@ pytestmark = pytest.mark.anyio
 ACCOUNT = Account(channel="instagram", id="17841400000000042")
 WORDS, PHONE, NAME = "Меня зовут Аделаида", "+79160000001", "Аделаида"
 CUSTOMERS = [Contact(Channel.INSTAGRAM, ACCOUNT.id, f"900100000000{number:04d}") for number in range(8)]
-BEHIND_CELERY = {"ns:celery:{name...}"}
+BEHIND_CELERY = {"ns:celery:{name}"}
 
-# Literals that are no key of their own: what parts of a reply carry as metadata, and thoughts and generations together,
-# as they are erased.
+# As thoughts and generations are erased together: no key of its own.
 NO_KEYS = {"ns:", "ns:c:*:*:*"}
-LITERAL = re.compile(r"""f"(ns:(?:\{[^}]*\}|[^"{])*)"|["'](ns:[^"'{]*)["']""")
+LUA_LITERAL = re.compile(r"'(ns:[^']*)'")
 
 
 def skeleton(key: str) -> str:
     return re.sub(r"\{[^}]*\}", "*", key)
 
 
-def literals() -> dict[str, str]:
-    """Each key as the sources spell it, braces and what is appended by code as a star; and where."""
+def lua_keys() -> dict[str, str]:
+    """Each key as the scripts spell it, what they append as a star; and where."""
     found: dict[str, str] = {}
-    for file in sources(kinds=(".py", ".lua")):
-        if file == ROOT / "store" / "keys.py":
-            continue
+    for file in sources("store", kinds=(".lua",)):
         source = file.read_text(encoding="utf-8")
-        for literal in map("".join, LITERAL.findall(source)):
-            open_ended = "*" if literal.endswith(":") and literal not in NO_KEYS else ""
-            found[skeleton(literal) + open_ended] = f"{file.name}: {literal}"
-        if file.suffix == ".lua":
-            for part in re.findall(r"\bat\(\w+(?:\[\d\])?, '(\w+)", source):
-                found[f"ns:c:*:{part}"] = f"{file.name}: {part}"
-            for part in re.findall(r"\b(?:remember|forget_old)\(cid, '(\w+)'", source):
-                found[f"ns:c:*:{part}"] = f"{file.name}: {part}"
+        for literal in LUA_LITERAL.findall(source):
+            found[literal + ("*" if literal.endswith(":") else "")] = f"{file.name}: {literal}"
+        for part in re.findall(r"\bat\(\w+(?:\[\d\])?, '(\w+)", source):
+            found[f"ns:c:*:{part}"] = f"{file.name}: {part}"
+        for part in re.findall(r"\b(?:remember|forget_old)\(cid, '(\w+)'", source):
+            found[f"ns:c:*:{part}"] = f"{file.name}: {part}"
     return {key: where for key, where in found.items() if key not in NO_KEYS}
 
 
 def is_written_as(literal: str, key: str) -> bool:
     """A literal is the key, or one of its kind, or so much of it as stands before what differs."""
-    known, store = skeleton(key), store_of(literal.replace("*", "x"))
-    if store is not None and store.key == key:
+    known, row = skeleton(key), row_of(literal.replace("*", "x"))
+    if row is not None and row.key == key:
         return True
     return literal == known or (literal.endswith("*") and known.startswith(literal)) or known == f"{literal}:*"
 
 
-def test_the_sources_write_no_key_that_is_not_in_the_table() -> None:
-    strange = {where for literal, where in literals().items() if not any(is_written_as(literal, s.key) for s in STORES)}
+def test_no_script_writes_a_key_that_is_not_in_the_table() -> None:
+    found = lua_keys()
+    strange = {where for literal, where in found.items() if not any(is_written_as(literal, row.key) for row in TABLE)}
 
+    assert len(found) > 40
     assert strange == set()
 
 
-def test_the_table_holds_no_key_that_nothing_writes() -> None:
-    written = literals()
-    idle = {store.key for store in STORES if not any(is_written_as(literal, store.key) for literal in written)}
+def spelled(tree: ast.AST) -> Iterator[str]:
+    """What a module says at run time that begins like a key; docstrings only speak of keys."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield from re.findall(r"\bns:\S*", node.value)
 
-    assert idle == set()
+
+SPELLS_KEYS = {"store/keys.py", "runtime/key_prefix.py"}
+NO_REDIS_KEY = {("store/inbox.py", "ns:")}  # what parts of a reply carry as metadata begins like that, too
+
+
+def test_one_module_spells_the_names_of_keys() -> None:
+    found = {
+        (str(file.relative_to(ROOT)), literal)
+        for file in sources(*PRODUCT, *COMMANDS, "benchmarks")
+        for literal in spelled(ast.parse(file.read_text(encoding="utf-8")))
+    }
+
+    assert {file for file, _ in found} >= SPELLS_KEYS
+    assert {one for one in found if one[0] not in SPELLS_KEYS} - NO_REDIS_KEY == set()
+
+
+def made_names() -> Iterator[str]:
+    """A name from each function of store/keys.py."""
+    for name, function in vars(keys).items():
+        if inspect.isfunction(function) and name.endswith("_key"):
+            values = {"account": ACCOUNT if name in OF_ONE_ACCOUNT else "instagram 1", "part": "inbox"}
+            yield function(*(values.get(value, "x") for value in inspect.signature(function).parameters))
+
+
+OF_ONE_ACCOUNT = {"parking_key", "marks_lock_key", "calls_key"}
+
+
+def test_every_name_is_one_of_a_key_in_the_table() -> None:
+    names = {value for value in vars(keys).values() if isinstance(value, str) and value.startswith("ns:")}
+    templates = {name for name in names if "*" not in name and not name.endswith(":")}
+    made = set(made_names())
+
+    assert templates == {row.key for row in TABLE if not row.key.startswith(f"{keys.CONVERSATION}:")}
+    assert len(made) > 8
+    assert {name for name in made if row_of(name) is None} == set()
+
+
+NOT_OURS = {"Celery"}
+
+
+def test_every_writer_is_a_script_or_a_module_or_a_function_of_theirs() -> None:
+    known = {file.stem for file in sources(kinds=(".py", ".lua"))}
+    for file in sources(kinds=(".py", ".lua")):
+        known.update(
+            re.findall(r"^\s*(?:async def|def|local function|function) (\w+)", file.read_text("utf-8"), re.MULTILINE)
+        )
+
+    assert {word for row in TABLE for word in row.writers.split(", ")} - known == NOT_OURS
 
 
 def test_every_key_says_what_it_is_and_what_bounds_it() -> None:
-    assert len({store.key for store in STORES}) == len(STORES)
-    for store in STORES:
-        assert store.holds, store.key
-        assert store.writers, store.key
-        assert store.bound, store.key
+    assert len({row.key for row in TABLE}) == len(TABLE)
+    for row in TABLE:
+        assert row.holds, row.key
+        assert row.writers, row.key
+        assert row.bound, row.key
 
 
 @pytest.mark.parametrize(
@@ -112,15 +163,15 @@ def test_every_key_says_what_it_is_and_what_bounds_it() -> None:
         ("ns:c:4eb1e8a7ea08e4a6:something", None),
         ("ns:tel:all", "ns:tel:all"),
         ("ns:tel:2026-11-30", "ns:tel:{day}"),
-        ("ns:celery:_kombu.binding.turns", "ns:celery:{name...}"),
-        ("ns:telling:system:no_redis:recovered", "ns:telling:{alert...}"),
+        ("ns:celery:_kombu.binding.turns", "ns:celery:{name}"),
+        ("ns:telling:system:no_redis:recovered", "ns:telling:{alert}"),
         ("somebody:else", None),
     ],
 )
 def test_a_key_is_found_in_the_table(key: str, found: str | None) -> None:
-    store = store_of(key)
+    row = row_of(key)
 
-    assert (store.key if store else None) == found
+    assert (row.key if row else None) == found
 
 
 def message(number: int, mid: str, *, closed_as: SilenceReason | None = None) -> CustomerMessage:
@@ -146,23 +197,23 @@ class Life:
     async def look(self) -> None:
         """Nothing is there that the table does not know, or otherwise than it says."""
         for key in await self.scripts.command("KEYS", "*"):
-            store = store_of(str(key))
-            assert store is not None, key
+            row = row_of(str(key))
+            assert row is not None, key
             kind, ttl = await self.scripts.command("TYPE", key), int(await self.scripts.command("PTTL", key))
-            self.seen.add(store.key)
+            self.seen.add(row.key)
             if kind == "none":  # it has run out since the keys were listed
-                assert store.lifetime is Lifetime.EXPIRES, key
+                assert row.lifetime is Lifetime.EXPIRES, key
                 continue
-            assert kind == (store.kind or kind), key
-            assert await self._lives_as(store, str(key), ttl), (key, ttl)
+            assert kind == (row.kind or kind), key
+            assert await self._lives_as(row, str(key), ttl), (key, ttl)
 
-    async def _lives_as(self, store: Store, key: str, ttl: int) -> bool:
-        if store.lifetime is not Lifetime.AT_REST:
-            return (ttl > 0) is (store.lifetime is Lifetime.EXPIRES)
+    async def _lives_as(self, row: Row, key: str, ttl: int) -> bool:
+        if row.lifetime is not Lifetime.AT_REST:
+            return (ttl > 0) is (row.lifetime is Lifetime.EXPIRES)
         state = await self.scripts.command("HGET", ":".join(key.split(":")[:3]), "state")
         return (ttl > 0) is (state in ("rest", None))
 
-    async def dump(self, store: Store) -> str:
+    async def dump(self, row: Row) -> str:
         """Everything in the keys of a store, as one text."""
         read = {
             "string": ("GET",),
@@ -174,7 +225,7 @@ class Life:
         }
         found = ""
         for key in await self.scripts.command("KEYS", "*"):
-            if store_of(str(key)) is store:
+            if row_of(str(key)) is row:
                 command, *more = read[await self.scripts.command("TYPE", key)]
                 found += f"{key} {await self.scripts.command(command, key, *more)}"
         return found
@@ -260,7 +311,7 @@ async def test_a_server_holds_no_key_that_is_not_in_the_table(scripts: Scripts, 
     )
     await rarities(life)
 
-    assert {store.key for store in STORES} - life.seen == BEHIND_CELERY
+    assert {row.key for row in TABLE} - life.seen == BEHIND_CELERY
 
 
 async def test_what_is_called_nobodys_holds_nothing_of_a_customer(scripts: Scripts, settings: Settings) -> None:
@@ -268,11 +319,11 @@ async def test_what_is_called_nobodys_holds_nothing_of_a_customer(scripts: Scrip
     await turns(life)
     await rarities(life)
 
-    for store in STORES:
-        held = await life.dump(store)
-        if store.whose is not Whose.CUSTOMER and store.key not in ("ns:comments", "ns:early"):
+    for row in TABLE:
+        held = await life.dump(row)
+        if row.personal_data is not PersonalData.CUSTOMER and row.key not in ("ns:comments", "ns:early"):
             for secret in (NAME, PHONE, *(customer.customer_id for customer in CUSTOMERS)):
-                assert secret not in held, (store.key, secret)
-        if store.whose is Whose.NOBODY and store.key != "ns:comments:seen":
+                assert secret not in held, (row.key, secret)
+        if row.personal_data is PersonalData.NONE and row.key != "ns:comments:seen":
             for customer in CUSTOMERS:
-                assert customer.conversation_id not in held, store.key
+                assert customer.conversation_id not in held, row.key

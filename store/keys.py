@@ -10,6 +10,8 @@ from typing import Final
 from runtime.key_prefix import CELERY_PREFIX
 from runtime.settings import Account
 
+SCHEMA: Final = "ns:schema"
+
 # Of one conversation.
 CONVERSATION: Final = "ns:c:{conversation}"
 ALL_CONVERSATIONS: Final = "ns:c:*"
@@ -54,7 +56,8 @@ RECONCILED: Final = "ns:reconciled"
 RECONCILING: Final = "ns:reconciling:{channel}:{account}"
 PARKED: Final = "ns:parked:{channel}:{account}"
 ALL_PARKED: Final = "ns:parked:*"
-PARKED_CONVERSATIONS: Final = "ns:waiting:{channel} {account}"
+PARKED_CONVERSATIONS: Final = "ns:parked_conversations:{channel} {account}"
+PARKED_CONVERSATIONS_BEFORE_2: Final = "ns:waiting:{channel} {account}"
 CALLS: Final = "ns:line:{channel}:{account}:{line}"
 STANDBY: Final = "ns:standby:{channel} {account}"
 
@@ -97,6 +100,16 @@ def spent_key(day: str) -> str:
 
 def parking_key(account: Account) -> str:
     return f"ns:parked:{account.channel}:{account.id}"
+
+
+def parked_conversations_key(account: str) -> str:
+    """`account` is "channel id"."""
+    return f"ns:parked_conversations:{account}"
+
+
+def parked_conversations_key_before_2(account: str) -> str:
+    """As processes of before schema 2 call it."""
+    return f"ns:waiting:{account}"
 
 
 def marks_lock_key(account: Account) -> str:

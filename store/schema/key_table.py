@@ -230,6 +230,9 @@ _ACCOUNTS = (
     Row(keys.PARKED_CONVERSATIONS, _SET, _EXPIRES, _SHARED,
         "conversations that wait until it may send again",
         "hold, wake_parked, receive", "a day"),
+    Row(keys.PARKED_CONVERSATIONS_BEFORE_2, _SET, _EXPIRES, _SHARED,
+        "the same, as it was called before schema 2",
+        "older versions", "a minute; a day"),
     Row(keys.CALLS, _LIST, _EXPIRES, _NONE,
         "when an account's last calls were placed",
         "take_place", "seconds"),
@@ -239,6 +242,9 @@ _ACCOUNTS = (
 )  # fmt: skip
 
 _INSTALLATION = (
+    Row(keys.SCHEMA, _STRING, _STAYS, _NONE,
+        "the version of all that is kept here",
+        "stamp", "one number"),
     Row(keys.ALIVE, _ZSET, _STAYS, _NONE,
         "processes by their last sign of life",
         "beat", "five minutes of silence"),

@@ -21,8 +21,10 @@ from bot.incoming.events import (
     Edit,
     Event,
     MessageKind,
+    Noted,
     PolicyEnforcement,
     ThreadControl,
+    UnreadMessage,
 )
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.settings import Account, Settings
@@ -163,6 +165,8 @@ class Lives:
                 await self.receive(ThreadControl(who, "pass", now_ms, owner), "thread control")
             case _:
                 await self.receive(CustomerAction(who, "reaction", now_ms), "action")
+                bare = UnreadMessage(who.channel, who.account_id, f"u{number}", now_ms)
+                await self.receive(Noted("ghost_edit", who.account_id, unread=bare), "unread")
 
     async def meta(self) -> None:
         """Answers of calls, and echoes of what was sent: known by its words, or changed on the way."""

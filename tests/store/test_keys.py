@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 
@@ -23,12 +24,15 @@ from bot.incoming.events import (
 )
 from bot.outcome import Outcome, SilenceReason
 from runtime.clock import now_ms
+from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account, Settings
+from sandbox.patience import PATIENCE_SECONDS
 from store import keys
 from store.accounts.ids import AccountIds, AccountIdStore
 from store.accounts.marks import Looks
 from store.accounts.pacing import Pacing, line_of
 from store.accounts.parking import Parking
+from store.connection import connect
 from store.conversations import Conversations, Incident
 from store.failure_counts import count_in
 from store.health import SystemHealth
@@ -37,12 +41,14 @@ from store.outboxes.comments import CommentOutbox
 from store.outboxes.early_events import EarlyEvents
 from store.outboxes.system_incidents import SystemIncidents
 from store.schedule import Schedule
-from store.schema.key_table import TABLE, Lifetime, PersonalData, Row, row_of
+from store.schema.key_table import TABLE, PersonalData, Row, row_of
 from store.schema.stamp import bring_up
 from store.scripts import Scripts
 from store.spending import Spending
 from store.telemetry import erase_telemetry
 from tests.rooms import COMMANDS, PRODUCT, ROOT, sources
+from tests.store.kept import kept_as_the_table_says
+from tests.store.lives import CONTACTS, Lives, ObservedScripts
 from worker.agent.generations import ask_later
 
 pytestmark = pytest.mark.anyio
@@ -197,22 +203,7 @@ class Life:
 
     async def look(self) -> None:
         """Nothing is there that the table does not know, or otherwise than it says."""
-        for key in await self.scripts.command("KEYS", "*"):
-            row = row_of(str(key))
-            assert row is not None, key
-            kind, ttl = await self.scripts.command("TYPE", key), int(await self.scripts.command("PTTL", key))
-            self.seen.add(row.key)
-            if kind == "none":  # it has run out since the keys were listed
-                assert row.lifetime is Lifetime.EXPIRES, key
-                continue
-            assert kind == (row.kind or kind), key
-            assert await self._lives_as(row, str(key), ttl), (key, ttl)
-
-    async def _lives_as(self, row: Row, key: str, ttl: int) -> bool:
-        if row.lifetime is not Lifetime.AT_REST:
-            return (ttl > 0) is (row.lifetime is Lifetime.EXPIRES)
-        state = await self.scripts.command("HGET", ":".join(key.split(":")[:3]), "state")
-        return (ttl > 0) is (state in ("rest", None))
+        self.seen |= await kept_as_the_table_says(self.scripts)
 
     async def dump(self, row: Row) -> str:
         """Everything in the keys of a store, as one text."""
@@ -318,7 +309,24 @@ async def test_a_server_holds_no_key_that_is_not_in_the_table(scripts: Scripts, 
     assert {row.key for row in TABLE} - life.seen == BEHIND_CELERY
 
 
-async def test_what_is_called_nobodys_holds_nothing_of_a_customer(scripts: Scripts, settings: Settings) -> None:
+async def test_what_lives_leave_behind_is_as_the_table_says(valkey: EmbeddedValkey, settings: Settings) -> None:
+    client = connect(valkey.url, max_connections=5, timeout_seconds=PATIENCE_SECONDS)
+    scripts, seen = ObservedScripts(client), set()
+    try:
+        for seed in range(3):
+            await scripts.begin_anew(*CONTACTS)
+            lives = Lives(scripts, settings, Random(seed))
+            for step in range(120):
+                await lives.step()
+                if step % 10 == 0:
+                    seen |= await kept_as_the_table_says(scripts)
+    finally:
+        await client.aclose()
+
+    assert len(seen) > 15  # and not a house in which nothing happens
+
+
+async def test_what_is_no_personal_data_holds_nothing_of_a_customer(scripts: Scripts, settings: Settings) -> None:
     life = Life(scripts, settings)
     await turns(life)
     await rarities(life)

@@ -265,7 +265,15 @@ _INSTALLATION = (
         "replicas, receive", "a minute"),
 )  # fmt: skip
 
-TABLE = (*_CONVERSATIONS, *_SCHEDULE, *_BOOKS, *_OUTBOXES, *_ACCOUNTS, *_INSTALLATION)
+GROUPS = {
+    "A conversation": _CONVERSATIONS,
+    "What is open, and when": _SCHEDULE,
+    "What is counted and noted": _BOOKS,
+    "Outboxes": _OUTBOXES,
+    "Accounts": _ACCOUNTS,
+    "The installation": _INSTALLATION,
+}
+TABLE = tuple(row for rows in GROUPS.values() for row in rows)
 
 
 def row_of(key: str) -> Row | None:

@@ -27,7 +27,7 @@ STATES: Final = {
 }
 """Of a conversation: the field `state`."""
 
-PART_STATES: Final = {
+PART_STATES: Final[dict[str, str]] = {
     PartState.PLANNED: "to be sent",
     PartState.SENDING: "written down right before the call: it may be on its way",
     PartState.SENT: "it has arrived: Meta gave its id, or an echo or the conversation read back proves it",

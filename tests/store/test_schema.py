@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import orjson
 import pytest
 
 from bot.incoming.events import Channel, Contact
@@ -16,10 +15,8 @@ from runtime.embedded import EmbeddedValkey
 from runtime.findings import Finding, Level
 from runtime.settings import Account, Settings
 from sandbox.ports import reserved_port
-from store.accounts.ids import AccountIds, AccountIdStore
 from store.accounts.parking import Parking
 from store.connection import RedisError, Store, connect
-from store.conversations import Conversations
 from store.keys import ACCOUNTS, SCHEMA
 from store.schedule import Schedule
 from store.schema.migrations import MIGRATIONS, Migration
@@ -28,7 +25,6 @@ from store.scripts import Scripts
 from store.server.checks import check_store
 from tests.redis_doors import Door
 from tests.rooms import ROOT
-from tests.store.telling import answered
 
 pytestmark = pytest.mark.anyio
 
@@ -249,54 +245,3 @@ async def test_no_process_starts_on_what_a_newer_version_keeps(
     assert done.returncode == 2, done.stderr
     assert f"REDIS_URL: what is kept there is of schema {NEWEST + 1}" in done.stderr
     assert "(redis.schema)" in done.stderr
-
-
-# Records of other versions.
-
-
-async def put(scripts: Scripts, fields: dict[str, str], line: dict[str, object], key: str = "k1") -> None:
-    """An open message of a conversation, as another version may have written it, and handed out."""
-    at = now_ms()
-    await scripts.command("HSET", f"ns:c:{CID}", *(word for pair in fields.items() for word in pair))
-    await scripts.command("RPUSH", f"ns:c:{CID}:inbox", f"1 {at} {key} {orjson.dumps(line).decode()}")
-    await scripts.command("ZADD", f"ns:c:{CID}:seen", at, key)
-    await scripts.command("ZADD", "ns:open", at, f"{CID} {key}")
-    await scripts.command("HINCRBY", "ns:count", "received", 1)
-    await scripts.command("ZADD", "ns:due", at, CID)
-    await scripts.command("ZADD", "ns:handed", at, CID)
-
-
-WHOSE = {"channel": "instagram", "account": ACCOUNT.id, "customer": CONTACT.customer_id}
-OLDER_LINE: dict[str, object] = {"mid": "m1", "at": 1, "text": "Привет"}
-NEWER_LINE: dict[str, object] = {
-    **OLDER_LINE,
-    "sticker": {"pack": 7},
-    "media": [["hologram", "https://a/b", 0], ["image", "https://a/c", 0]],
-    "notes": ["[picture]"],
-}
-NEWER = {"state": "pondering", "mood": "calm", "limited": "? ?", "revised": "0", "spent_day": "x", "spent": "y"}
-
-
-@pytest.mark.parametrize(
-    ("fields", "line"), [({}, OLDER_LINE), (NEWER, NEWER_LINE)], ids=["of an older version", "of a newer version"]
-)
-async def test_a_conversation_of_another_version_is_answered(
-    scripts: Scripts, settings: Settings, fields: dict[str, str], line: dict[str, object]
-) -> None:
-    await scripts.command("RPUSH", f"ns:c:{CID}:history", '{"role":"robot","text":"beep","at":1,"tone":"warm"}', "{}")
-    await put(scripts, {**WHOSE, **fields}, line)
-
-    claimed = await Conversations(scripts, settings).claim(CID)
-    assert not isinstance(claimed, str)
-    lease, conversation = claimed
-    await answered(scripts, settings, lease, conversation)
-
-    assert [message.text for message in conversation.messages] == ["Привет"]
-    assert await scripts.command("HGET", "ns:count", "answered") == "1"
-    assert await scripts.command("HGET", f"ns:c:{CID}", "state") == "rest"
-
-
-async def test_ids_of_an_account_that_another_version_has_noted_are_read_or_asked_for_again(scripts: Scripts) -> None:
-    await scripts.command("HSET", "ns:account_ids", "a", '{"id":"1","user_id":"2","page":"3"}', "b", '{"id":"1"}')
-
-    assert await AccountIdStore(scripts).load() == {"a": AccountIds("1", "2")}

@@ -32,7 +32,7 @@ PART_STATES: Final[dict[str, str]] = {
     PartState.SENDING: "written down right before the call: it may be on its way",
     PartState.SENT: "it has arrived: Meta gave its id, or an echo or the conversation read back proves it",
     PartState.FAILED: "it has not arrived; it may be tried again",
-    PartState.UNKNOWN: "nobody can say whether it has arrived: it is looked for, and never sent again on a guess",
+    PartState.UNKNOWN: "it may have arrived or not: it is looked for, and never sent again on a guess",
     PartState.DROPPED: "it will not be sent: people have written, or what it answers was taken back",
 }
 

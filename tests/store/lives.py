@@ -1,7 +1,7 @@
 """Lives at random: customers, people, workers and the clock, and every change of a state that they bring about.
 
-What is drawn is what can happen: facts come from calls that were let go, however late, and decisions from whoever
-holds a lease, or did.
+What is drawn is what can happen: facts come from calls that were let go, however late, and decisions from workers
+that hold a lease, or did.
 """
 
 from collections import Counter

@@ -137,7 +137,7 @@ async def brought_up_at(url: str) -> bool:
     return True
 
 
-async def test_whoever_dies_in_the_middle_leaves_it_whole(scripts: Scripts, valkey: EmbeddedValkey) -> None:
+async def test_a_process_that_dies_in_the_middle_leaves_it_whole(scripts: Scripts, valkey: EmbeddedValkey) -> None:
     fell = 0
     for chunks in range(1, 40):
         await scripts.client.flushall()

@@ -47,7 +47,7 @@ class Manners:
         return now_ms >= self.no_tools_until_ms
 
     def fit(self, request: ModelRequest, *, now_ms: int) -> ModelRequest:
-        """The request without the wishes that this model does not grant; the same again for one that fits already."""
+        """The request without the fields that this model does not grant; the same again for one that fits already."""
         fitting = request
         if not self.takes_tools(now_ms=now_ms) and request.tools:
             fitting = replace(fitting, tools=(), tool_choice=None)

@@ -17,7 +17,7 @@ _ONCE = {
     "unclosed_think": "a thought that never closes",
     "dsml": "a tool call written as text",
     "wrong_language": "an answer in Chinese",
-    "prompt_echo": "its own instructions recited",
+    "prompt_leak": "its own instructions recited",
     "bad_arguments": "a tool call that is no JSON",
     "unknown_tool": "a tool that does not exist",
     "error_in_200": "an error behind a 200",

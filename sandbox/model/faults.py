@@ -78,7 +78,7 @@ class _Silence(Response):
                 pass
 
 
-def _prompt_echo(request: ChatRequest) -> Response:
+def _prompt_leak(request: ChatRequest) -> Response:
     return Answer(content=request.system[:800] or "You are a helpful assistant.").response(request)
 
 
@@ -186,7 +186,7 @@ _UNFIT = [
     ),
     _answer("announces_tool", "announces a tool", Answer(content="Секунду, сейчас посмотрю в каталоге и вернусь.")),
     _answer("refusal_text", "refusal", Answer(content="I'm sorry, but as an AI language model I can't assist.")),
-    Fault("prompt_echo", "prompt echo", _prompt_echo),
+    Fault("prompt_leak", "prompt echo", _prompt_leak),
     Fault("kick_apology", "kick echo", _kick_echo),
     _answer("sentinel", "sentinel", Answer(content="(empty)")),
     _answer("no_reply", "sentinel", Answer(content="NO_REPLY")),
@@ -195,7 +195,7 @@ _UNFIT = [
     _answer("loop", "loop", Answer(content="Конечно, подскажу вам. " * 120)),
     _answer("chinese_garble", "garbled", Answer(content=_GARBLE)),
     _answer("wrong_language", "wrong language", Answer(content=_CHINESE)),
-    Fault("stage_echo", "prompt echo", _stage_echo),
+    Fault("stage_leak", "prompt echo", _stage_echo),
     _answer("null_word", "markup only", Answer(content="null")),
     _answer("object_wrapper", "json wrapper", Answer(content='{"data": null, "success": true}')),
     _answer(

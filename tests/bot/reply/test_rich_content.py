@@ -10,11 +10,11 @@ from bot.reply.rich_content import (
     MOST_ATTACHMENTS,
     MOST_LINKS,
     Attachment,
-    Beside,
     Link,
+    RichContent,
     keep_grounded,
     pack_links,
-    take_elements,
+    take_rich_content,
     unpack_links,
 )
 from bot.reply.rich_content_blocks import TITLE_CHARS
@@ -79,7 +79,7 @@ def test_every_shape_of_a_link_is_read_and_none_is_shown(block: str) -> None:
     reply = parse_tags(f"{WORDS}\n{block}\n{TAGS}")
 
     assert reply.text == WORDS
-    assert reply.beside == Beside(links=(Link("Каталог", PAGE),))
+    assert reply.rich_content == RichContent(links=(Link("Каталог", PAGE),))
     assert (reply.stage, reply.missing) == ("OFFER", ())
 
 
@@ -105,7 +105,7 @@ def test_pictures_and_files_are_read(block: str, kind: PartKind, what: str) -> N
     reply = parse_tags(f"{WORDS}\n{block}\n{TAGS}")
 
     assert reply.text == WORDS
-    assert reply.beside == Beside(attachments=(Attachment(kind, PHOTO, what),))
+    assert reply.rich_content == RichContent(attachments=(Attachment(kind, PHOTO, what),))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_reaction_is_one_emoji(block: str, emoji: str) -> None:
     reply = parse_tags(f"{WORDS}\n{block}\n{TAGS}")
 
     assert reply.text == WORDS
-    assert reply.beside == Beside(reaction=emoji)
+    assert reply.rich_content == RichContent(reaction=emoji)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_what_gives_nothing_is_cut_all_the_same(block: str) -> None:
     for text in (f"{WORDS}\n{block}\n{TAGS}", f"{WORDS}\n{TAGS}\n{block}"):
         if "]" in block or text.endswith(block):
             assert parse_tags(text).text == WORDS
-            assert not parse_tags(text).beside
+            assert not parse_tags(text).rich_content
 
 
 @pytest.mark.parametrize(
@@ -178,13 +178,13 @@ def test_what_gives_nothing_is_cut_all_the_same(block: str) -> None:
 )
 def test_talk_of_such_things_is_none(text: str) -> None:
     assert parse_tags(text).text == text
-    assert not parse_tags(text).beside
+    assert not parse_tags(text).rich_content
 
 
 @pytest.mark.parametrize("reply", [reply for _, reply in LEGAL])
 def test_legal_replies_have_none(reply: str) -> None:
-    assert take_elements(reply).text == reply
-    assert not take_elements(reply).beside
+    assert take_rich_content(reply).text == reply
+    assert not take_rich_content(reply).rich_content
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_only_the_block_itself_is_cut(text: str, left: str) -> None:
     reply = parse_tags(text)
 
     assert reply.text == left
-    assert reply.beside.links == (Link("Каталог", PAGE),)
+    assert reply.rich_content.links == (Link("Каталог", PAGE),)
 
 
 def test_words_behind_what_was_never_closed_are_words() -> None:
@@ -228,7 +228,7 @@ def test_a_link_of_markdown_before_words_is_talk(label: str) -> None:
 
     assert judgement.reply is not None
     assert judgement.reply.text == f"{label}: {PAGE} кружка 500 ₽, срок 2 дня"
-    assert not judgement.reply.beside
+    assert not judgement.reply.rich_content
 
 
 KEYS = [
@@ -313,36 +313,36 @@ def test_they_are_counted_cut_and_named_once_each() -> None:
     links = "\n".join(f"[LINK: {'Очень длинное имя ' * 9}{n} | {PAGE}{n}]" for n in range(9))
     images = "\n".join(f"[IMAGE: {PHOTO}?{n}]" for n in range(9))
 
-    beside = take_elements(f"{WORDS}\n{links}\n{images}").beside
+    rich_content = take_rich_content(f"{WORDS}\n{links}\n{images}").rich_content
 
-    assert [link.url for link in beside.links] == [f"{PAGE}{n}" for n in range(MOST_LINKS)]
-    assert len(beside.attachments) == MOST_ATTACHMENTS
-    assert all(len(link.title) <= TITLE_CHARS for link in beside.links)
+    assert [link.url for link in rich_content.links] == [f"{PAGE}{n}" for n in range(MOST_LINKS)]
+    assert len(rich_content.attachments) == MOST_ATTACHMENTS
+    assert all(len(link.title) <= TITLE_CHARS for link in rich_content.links)
 
 
 def test_several_pairs_in_one_block_and_a_link_without_a_title() -> None:
-    beside = take_elements(f"[LINK: Один | {PAGE}1 | Два | {PAGE}2 | {PAGE}3]").beside
+    rich_content = take_rich_content(f"[LINK: Один | {PAGE}1 | Два | {PAGE}2 | {PAGE}3]").rich_content
 
-    assert [link.title for link in beside.links] == ["Один", "Два", "shop.example"]
+    assert [link.title for link in rich_content.links] == ["Один", "Два", "shop.example"]
 
 
 @pytest.mark.parametrize("title", ["[x]", "VERDICT: HOT", "…", "a\u2028b"])
 def test_a_title_that_nobody_should_read_gives_way_to_the_host(title: str) -> None:
-    links = take_elements(f"[LINK: {title.replace('[', '').replace(']', '') or 'x'} | {PAGE}]").beside.links
+    links = take_rich_content(f"[LINK: {title.replace('[', '').replace(']', '') or 'x'} | {PAGE}]").rich_content.links
 
     assert not links or links[0].title in {"shop.example", "x", "a b"}
 
 
 def test_only_known_addresses_are_kept() -> None:
-    beside = Beside(
+    rich_content = RichContent(
         (Link("Да", PAGE), Link("Начало другого", "https://shop.example/p/1"), Link("Нет", "https://evil.example/")),
         (Attachment(PartKind.IMAGE, PHOTO), Attachment(PartKind.FILE, "https://evil.example/a.pdf")),
         "❤",
     )
 
-    kept = keep_grounded(beside, ["price: 1900", f"link: {PAGE}; image: {PHOTO}"])
+    kept = keep_grounded(rich_content, ["price: 1900", f"link: {PAGE}; image: {PHOTO}"])
 
-    assert kept == Beside((Link("Да", PAGE),), (Attachment(PartKind.IMAGE, PHOTO),), "❤")
+    assert kept == RichContent((Link("Да", PAGE),), (Attachment(PartKind.IMAGE, PHOTO),), "❤")
 
 
 @pytest.mark.parametrize("locale", ["ru", "en"])
@@ -350,11 +350,11 @@ def test_the_sample_in_the_prompt_can_never_be_sent(locale: str) -> None:
     prompt = (ROOT / "prompts" / locale / "tags.md").read_text(encoding="utf-8")
     sample = next(line for line in prompt.splitlines() if "[LINK:" in line)
 
-    beside = take_elements(sample).beside
+    rich_content = take_rich_content(sample).rich_content
 
     assert "https://example.com/" in sample
-    assert not beside.links
-    assert not beside.attachments
+    assert not rich_content.links
+    assert not rich_content.attachments
 
 
 def test_a_reply_of_elements_alone_is_empty() -> None:
@@ -372,7 +372,7 @@ def test_a_judged_reply_brings_them() -> None:
 
     assert judgement.verdict is Verdict.SUCCESS
     assert judgement.reply is not None
-    assert judgement.reply.beside.links == (Link("Каталог", PAGE),)
+    assert judgement.reply.rich_content.links == (Link("Каталог", PAGE),)
 
 
 @pytest.mark.parametrize("block", [f"[LINK[TASK:NONE]: Каталог | {PAGE}]", f"[IMAGE [STAGE:OFFER]: {PHOTO}]"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rehearsal.customers import Theatre, reply_with
+from rehearsal.customers import Customers, reply_with
 from rehearsal.faults.fault import ANSWERED, HANDED_OVER, Fault
 from rehearsal.workload import Person
 from sandbox.model.answers import Answer
@@ -42,17 +42,19 @@ _FOR_GOOD = {
 }
 
 
-def _once(name: str) -> Callable[[Theatre, Person], None]:
-    return lambda theatre, person: theatre.model_plays(person, FAULTS[name])
+def _once(name: str) -> Callable[[Customers, Person], None]:
+    return lambda customers, person: customers.model_plays(person, FAULTS[name])
 
 
-def _for_good(name: str) -> Callable[[Theatre, Person], None]:
-    return lambda theatre, person: theatre.model_plays(person, for_good=FAULTS[name])
+def _for_good(name: str) -> Callable[[Customers, Person], None]:
+    return lambda customers, person: customers.model_plays(person, for_good=FAULTS[name])
 
 
-def _slow(theatre: Theatre, person: Person) -> None:
+def _slow(customers: Customers, person: Person) -> None:
     markers = [line.marker for line in person.lines]
-    theatre.model_plays(person, Answer(content=reply_with(markers), delay_seconds=2.0, comments=2, pause_seconds=0.05))
+    customers.model_plays(
+        person, Answer(content=reply_with(markers), delay_seconds=2.0, comments=2, pause_seconds=0.05)
+    )
 
 
 MODEL_FAULTS = (

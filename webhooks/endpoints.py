@@ -17,7 +17,7 @@ from runtime.clock import monotonic, now_ms
 from runtime.logging import get_logger
 from store.connection import StoreUnavailable
 from webhooks.accounts import Accounts
-from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, NoRoom, Room, read_body
+from webhooks.body import BodyMemory, BodyMemoryFull, BodyTooLarge, BodyTooSlow, ClientGone, read_body
 from webhooks.forgotten import FORGOTTEN, has_forgotten, without_forgotten
 from webhooks.guards.budget import Budget
 from webhooks.guards.patience import Patience
@@ -64,8 +64,8 @@ class EventStore(Protocol):
         ...
 
 
-class Strangers(Protocol):
-    async def meet(self, body: bytes) -> None:
+class UnknownAccountEntries(Protocol):
+    async def keep_unknown(self, body: bytes) -> None:
         """Look at a body with an account that is not ours; raise `StoreUnavailable` as the store does."""
         ...
 
@@ -110,7 +110,7 @@ _FORBIDDEN_UNREAD = _Answer(403, b"Forbidden", _CLOSE)
 _TOO_SLOW = _Answer(408, b"Request Timeout", _CLOSE)
 _TOO_LARGE = _Answer(413, b"Content Too Large", _CLOSE)
 _UNAVAILABLE = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"))
-_NO_ROOM = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"), _CLOSE)
+_MEMORY_FULL = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"), _CLOSE)
 
 
 class Verification:
@@ -146,20 +146,20 @@ class WebhookEndpoint:
         metrics: ReceiverMetrics,
         budget: Budget,
         hearing: Hearing,
-        strangers: Strangers | None = None,
+        discovery: UnknownAccountEntries | None = None,
         limits: Limits | None = None,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._proof = Proof([_bytes(secret) for secret in secrets if secret], budget) if any(secrets) else None
         self._accounts = accounts
         self._store = store
-        self._strangers = strangers
+        self._discovery = discovery
         self._metrics = metrics
         self._hearing = hearing
         self._limits = limits or Limits()
         self._body_patience = Patience(self._limits.body_seconds)
         self._store_patience = Patience(self._limits.store_seconds)
-        self._room = Room(self._limits.all_bodies_bytes)
+        self._memory = BodyMemory(self._limits.all_bodies_bytes)
         self._clock_ms = clock_ms
         self._knows_the_time = False
         self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
@@ -187,7 +187,7 @@ class WebhookEndpoint:
         held = 0
         try:
             body, held = await read_body(
-                receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, room=self._room
+                receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, memory=self._memory
             )
             if not self._proof.is_plain(body, digest) and not await self._proof.check(body, digest):
                 self._warn("webhook_body_rewritten", reason="a proxy decodes what Meta has sent: it must not change it")
@@ -195,15 +195,15 @@ class WebhookEndpoint:
             return self._refuse(_TOO_LARGE, "body too large")
         except BodyTooSlow:
             return self._refuse(_TOO_SLOW, "body too slow")
-        except NoRoom:
-            return self._refuse(_NO_ROOM, "too many unfinished bodies")
+        except BodyMemoryFull:
+            return self._refuse(_MEMORY_FULL, "too many unfinished bodies")
         except NotSigned:
             self._hearing.signed.missed()
             return self._refuse(_FORBIDDEN, "signature does not match")
         except TooMuchUnsigned:
             return self._refuse(_UNAVAILABLE, "too much that is not signed")
         finally:
-            self._room.give_back(held)
+            self._memory.give_back(held)
         self._hearing.signed.heard()
         knows_the_time = self._knows_the_time or await self._ask_the_time()
         received_ms = self._clock_ms()
@@ -252,9 +252,9 @@ class WebhookEndpoint:
             with self._store_patience.for_one():
                 if has_forgotten(events, received_ms):
                     events = await self._without_forgotten(events)
-                has_strangers = self._tell(events)
-                if has_strangers and self._strangers is not None:
-                    await self._strangers.meet(body)
+                has_unknown = self._tell(events)
+                if has_unknown and self._discovery is not None:
+                    await self._discovery.keep_unknown(body)
                 await self._store.receive(events)
         except (StoreUnavailable, TimeoutError) as exc:
             self._warn("webhook_not_stored", reason=type(exc).__name__)
@@ -275,14 +275,14 @@ class WebhookEndpoint:
 
     def _tell(self, events: list[Event]) -> bool:
         """Say what somebody may want to know; True when an account among them is none of ours."""
-        has_strangers = False
+        has_unknown = False
         for event in events:
             if isinstance(event, PolicyEnforcement):
                 log.error("policy_enforcement", account_id=event.account_id, action=event.action[:20])
             elif isinstance(event, Noted) and event.kind in _WORTH_A_LINE:
                 self._warn("webhook_event_noted", reason=event.kind, account_id=event.account_id)
-                has_strangers = has_strangers or event.kind == "unknown_account"
-        return has_strangers
+                has_unknown = has_unknown or event.kind == "unknown_account"
+        return has_unknown
 
     def _refuse(self, answer: _Answer, reason: str) -> _Answer:
         self._metrics.refused(reason)

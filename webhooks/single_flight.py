@@ -1,4 +1,4 @@
-"""A look at the house that all who ask share: one at a time, and what it saw holds for a while."""
+"""One call at a time for all who ask; what it returned is given again for a while."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,34 +9,34 @@ from runtime.clock import monotonic
 Seen = TypeVar("Seen")
 
 
-class SharedLook(Generic[Seen]):
-    """`look` ends by itself and returns what to say; `fresh_seconds` of that is how long it is said again."""
+class SingleFlight(Generic[Seen]):
+    """`call` ends by itself and returns its answer; `fresh_seconds` of that is how long it is given again."""
 
     def __init__(
         self,
-        look: Callable[[], Awaitable[Seen]],
+        call: Callable[[], Awaitable[Seen]],
         *,
         fresh_seconds: Callable[[Seen], float],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._look = look
+        self._call = call
         self._fresh_seconds = fresh_seconds
         self._clock = clock
         self._seen: tuple[Seen, float] | None = None  # and until when it holds
-        self._looking: asyncio.Task[Seen] | None = None
+        self._running: asyncio.Task[Seen] | None = None
 
     async def get(self) -> Seen:
         if self._seen is not None and self._clock() < self._seen[1]:
             return self._seen[0]
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._look_once())
-            self._looking.add_done_callback(lambda task: task.cancelled() or task.exception())
-        return await asyncio.shield(self._looking)  # whoever leaves takes the look from nobody else
+        if self._running is None:
+            self._running = asyncio.create_task(self._call_once())
+            self._running.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._running)  # a caller that is cancelled does not end it for the others
 
-    async def _look_once(self) -> Seen:
+    async def _call_once(self) -> Seen:
         try:
-            seen = await self._look()
+            seen = await self._call()
             self._seen = seen, self._clock() + self._fresh_seconds(seen)
             return seen
         finally:
-            self._looking = None
+            self._running = None

@@ -31,7 +31,7 @@ from store.outboxes.early_events import EarlyEvents
 from store.outboxes.unread_messages import UnreadMessages
 from store.scripts import Scripts
 from tests.rooms import ROOT, sources
-from webhooks.account_id_discovery import Acquaintance
+from webhooks.account_id_discovery import AccountIdDiscovery
 from webhooks.accounts import Accounts
 from worker.account_ids import AccountIdsLearner
 from worker.agent.generations import Generations
@@ -265,7 +265,7 @@ def jobs(
         now_ms=lambda: 1,
     )
     learner = AccountIdsLearner((LOGIN,), store=ids, graph=graph, learned=lambda *_: None)
-    strangers = Acquaintance(
+    discovery = AccountIdDiscovery(
         Accounts((LOGIN,)), ids=ids, early=EarlyEvents(scripts), store=inbox, look_seconds=0.01, clock_ms=lambda: 1
     )
     replies = PrivateReplies(
@@ -282,7 +282,7 @@ def jobs(
         "heartbeat": ("heartbeat", lambda: beat_for_ever(health, "worker", period_seconds=0.01, count=count)),
         "generations": ("generations", lambda: generations.run(count=count)),
         "account_ids": (f"account_ids:{LOGIN.id}", lambda: learner.run(count=count)),
-        "acquaintance": ("account_ids", lambda: strangers.run(count=count)),
+        "discovery": ("account_ids", lambda: discovery.run(count=count)),
         "first_seen": ("first_seen", lambda: Looks(scripts).meet((LOGIN,), now_ms=lambda: 1, count=count)),
         "unread_reader": (
             "unread_reader",
@@ -294,7 +294,7 @@ def jobs(
 
 @pytest.mark.parametrize(
     "job",
-    ["heartbeat", "generations", "account_ids", "acquaintance", "first_seen", "unread_reader", "private_replies"],
+    ["heartbeat", "generations", "account_ids", "discovery", "first_seen", "unread_reader", "private_replies"],
 )
 async def test_a_busy_server_ends_no_job(
     valkey: EmbeddedValkey, scripts: Scripts, settings: Settings, job: str, monkeypatch: pytest.MonkeyPatch
@@ -340,7 +340,7 @@ WAITED_FOR = {
     "store/schedule.py": 1,
     "store/server/multiplexed.py": 1,
     "dispatcher/rounds.py": 2,
-    "webhooks/shared_look.py": 1,
+    "webhooks/single_flight.py": 1,
     "worker/lease_keeper.py": 2,
     "worker/process/loop.py": 1,
     "worker/comments/private_replies.py": 1,

@@ -14,7 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.incoming.events import Channel
-from clients.graph.api import GraphAPI, Profile, ReadMessage
+from clients.graph.answers import Profile, ReadMessage
+from clients.graph.api import GraphAPI
 from clients.graph.errors import (
     AccountRestricted,
     BadContent,

@@ -22,12 +22,13 @@ from store.outboxes.early_events import EarlyEvents
 from store.server.replicas import tell_replicas
 from webhooks.account_id_discovery import AccountIdDiscovery
 from webhooks.accounts import Accounts
-from webhooks.endpoints import EventStore, Limits, UnknownAccountEntries, Verification, WebhookEndpoint
+from webhooks.endpoints import EventStore, Limits, UnknownAccountEntries, WebhookEndpoint
 from webhooks.guards.budget import Budget
 from webhooks.guards.connections import Connections
 from webhooks.health import Freshness, HealthEndpoints, HealthStore, SystemHealthStore
 from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
 from webhooks.operators import operators_only
+from webhooks.verification import Verification
 
 log = get_logger(__name__)
 

@@ -17,7 +17,7 @@ from runtime.settings import Environment
 from sandbox.meta.content import ContentRefused, check_content
 from sandbox.meta.server import MetaSandbox
 from sandbox.server import SandboxServer
-from tests.clients.graph.test_api import CUSTOMER, FLAVOURS, environment
+from tests.clients.graph.calls import CUSTOMER, FLAVOURS, environment
 
 pytestmark = pytest.mark.anyio
 

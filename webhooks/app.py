@@ -25,9 +25,9 @@ from webhooks.accounts import Accounts
 from webhooks.endpoints import EventStore, Limits, UnknownAccountEntries, WebhookEndpoint
 from webhooks.guards.budget import Budget
 from webhooks.guards.connections import Connections
-from webhooks.health import Freshness, HealthEndpoints, HealthStore, SystemHealthStore
-from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
-from webhooks.operators import operators_only
+from webhooks.status.health import Freshness, HealthEndpoints, HealthStore, SystemHealthStore
+from webhooks.status.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
+from webhooks.status.operators import operators_only
 from webhooks.verification import Verification
 
 log = get_logger(__name__)

@@ -29,9 +29,9 @@ from webhooks.guards.budget import Budget
 from webhooks.guards.patience import Patience
 from webhooks.guards.proof import NotSigned, Proof, TooMuchUnsigned
 from webhooks.guards.throttle import Throttle
-from webhooks.metrics import ReceiverMetrics
 from webhooks.payloads import BodyUnreadable, parse_body
 from webhooks.signature import parse_signature
+from webhooks.status.metrics import ReceiverMetrics
 from webhooks.translate import translate
 
 log = get_logger(__name__)

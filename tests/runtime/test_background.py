@@ -195,7 +195,7 @@ WAITED_FOR = {
     "store/schedule.py": 1,
     "store/server/multiplexed.py": 1,
     "dispatcher/rounds.py": 2,
-    "webhooks/single_flight.py": 1,
+    "webhooks/status/single_flight.py": 1,
     "worker/lease_keeper.py": 2,
     "worker/process/loop.py": 1,
     "worker/comments/private_replies.py": 1,

@@ -19,8 +19,8 @@ from bot.incoming.events import CustomerMessage, Deletion, Echo, Edit, Event, Po
 from runtime.logging import get_logger
 from webhooks.guards.budget import Budget
 from webhooks.guards.connections import Connections
-from webhooks.health import Freshness
-from webhooks.single_flight import SingleFlight
+from webhooks.status.health import Freshness
+from webhooks.status.single_flight import SingleFlight
 
 log = get_logger(__name__)
 

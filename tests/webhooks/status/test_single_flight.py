@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from webhooks.single_flight import SingleFlight
+from webhooks.status.single_flight import SingleFlight
 
 pytestmark = pytest.mark.anyio
 

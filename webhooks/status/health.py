@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import NightshiftError
 from runtime.logging import get_logger
-from webhooks.single_flight import SingleFlight
+from webhooks.status.single_flight import SingleFlight
 
 log = get_logger(__name__)
 

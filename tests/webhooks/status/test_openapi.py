@@ -17,8 +17,8 @@ from tests.webhooks.support import LOOK_AGAIN, RECEIVED_MS, VERIFY_TOKEN, Rememb
 from webhooks.app import create_app
 from webhooks.endpoints import Limits
 from webhooks.guards.heads import HEAD_BYTES, MOST_HEADERS, MOST_PIPELINED
-from webhooks.health import Freshness
 from webhooks.payloads import parse_body
+from webhooks.status.health import Freshness
 
 pytestmark = pytest.mark.anyio
 

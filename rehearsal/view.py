@@ -44,7 +44,7 @@ def _console() -> Console:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[Moment], None]]:
-    """On stderr, so that stdout holds the result alone; nothing is drawn where nobody looks."""
+    """On stderr, so that stdout holds the result alone; nothing is drawn where no terminal is."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),

@@ -18,7 +18,7 @@ from redis.retry import Retry
 from runtime.redis_url import RedisAddress, is_redis_url, read_redis_url
 
 _addresses: dict[str, RedisAddress] = {}
-"""By a name that stands in the transport's options, which anybody may see."""
+"""By a name that stands in the transport's options, which logs and Flower may show."""
 
 
 def for_celery(url: SecretStr) -> tuple[str, dict[str, Any]]:

@@ -224,7 +224,7 @@ def _remarks(options: Mapping[str, str], tls: Mapping[str, Any] | None, *known: 
         if name not in (*known, "db", "ssl", "tls") and not name.startswith("ssl_")
     ]
     if tls is not None and tls["ssl_cert_reqs"] == "none":
-        remarks.append("ssl_cert_reqs=none: whoever is between can pose as the server and read the password")
+        remarks.append("ssl_cert_reqs=none: a machine in between can pose as the server and read the password")
     return tuple(remarks)
 
 

@@ -24,10 +24,10 @@ class ClientGone(Exception):
 
 
 class BodyMemory:
-    """The memory that all bodies may take together until they are known to be Meta's: anybody may send.
+    """The memory that all bodies may take together until they are known to be Meta's: the whole internet may send.
 
     When there is none left, the unfinished body that has begun first is given up: Meta's are whole within moments, so
-    ordinary POSTs come through whatever strangers do.
+    ordinary POSTs come through.
     """
 
     def __init__(self, size_bytes: int) -> None:

@@ -71,7 +71,7 @@ class WithoutRichContent:
 
 
 def take_rich_content(text: str) -> WithoutRichContent:
-    """Cut every block out of `text`; an address that nobody may be sent to is cut and dropped."""
+    """Cut every block out of `text`; an address that is not public is cut and dropped."""
     folded = fold_confusables(text)
     if not may_hold_rich_content(folded):
         return WithoutRichContent(text)

@@ -29,7 +29,7 @@ _LEAST_CUT_CHARS = 40
 # A server that stopped at once writes the end token and little else.
 _NEXT_TO_NO_TOKENS = 3
 
-# More than this nobody reads in a direct message, and far more is no reply at all.
+# More than this is not read in a direct message, and far more is no reply at all.
 _MOST_CHARS = 4000
 _MOST_RAW_CHARS = 60_000
 

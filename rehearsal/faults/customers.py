@@ -118,7 +118,7 @@ CUSTOMER_FAULTS = (
     Fault("burst_of_twenty", "customer", "twenty messages at once", write=_burst, lines=20, parts=True),
     Fault("flood", "customer", f"{_FLOOD} messages at once", ANSWERED | _SILENCED, write=_flood),
     Fault("photo", "customer", "a photo without words", write=_photo),
-    Fault("unsupported", "customer", "what nobody can open", write=_unsupported),
+    Fault("unsupported", "customer", "an attachment that cannot be opened", write=_unsupported),
     Fault("postback", "customer", "a tap instead of words", write=_postback),
     Fault("taken_back", "customer", "a message deleted at once", ANSWERED | _SILENCED, write=_taken_back, lines=1),
     Fault("human_answers", "customer", "a manager is quicker", ANSWERED | _SILENCED, write=_human_answers),

@@ -92,7 +92,7 @@ GRAPH_FAULTS = (
     Fault(
         "graph_unknown_code",
         "graph",
-        "a code nobody knows, nothing delivered",
+        "an unknown code, nothing delivered",
         ANSWERED,
         _meets(GraphFault("refuse", code=77777, status=500)),
     ),
@@ -167,7 +167,7 @@ GRAPH_FAULTS = (
     Fault(
         "graph_token",
         "graph",
-        "190/463: the token has expired, until somebody mends it",
+        "190/463: the token has expired, until an operator mends it",
         ANSWERED,
         _first_one_meets(GraphFault("refuse", code=190, subcode=463, status=400)),
         tells_account=True,
@@ -175,7 +175,7 @@ GRAPH_FAULTS = (
     Fault(
         "graph_permission",
         "graph",
-        "200: a permission is missing, until somebody mends it",
+        "200: a permission is missing, until an operator mends it",
         ANSWERED,
         _first_one_meets(GraphFault("refuse", code=200, status=403)),
         tells_account=True,

@@ -12,7 +12,7 @@ _ONCE = {
     "reasoning_lock": "only hidden thoughts, and `stop`",
     "length_lock": "every token spent on thoughts",
     "true_empty": "no tokens at all",
-    "zero_width": "characters that nobody can see",
+    "zero_width": "invisible characters",
     "tags_only": "tags and no words",
     "unclosed_think": "a thought that never closes",
     "dsml": "a tool call written as text",
@@ -32,7 +32,7 @@ _ONCE = {
     "context_overflow": "the request is called too long",
 }
 _FOR_GOOD = {
-    "reasoning_lock": "only hidden thoughts, whoever is asked and however",
+    "reasoning_lock": "only hidden thoughts, from every model and rung",
     "zero_width": "never a visible character",
     "call_on_last_step": "tools on every step, forbidden or not",
     "401": "the key is refused",

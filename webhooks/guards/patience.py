@@ -63,7 +63,7 @@ class Wait:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._patience.end(self)
-        # Somebody else's cancelling that came as well goes on as what it is.
+        # A cancelling from outside that came as well goes on as what it is.
         if self._ran_out and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise TimeoutError from error
 

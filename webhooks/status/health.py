@@ -42,7 +42,7 @@ class SystemHealthStore(Protocol):
 class Freshness:
     """Seconds for which an answer is given again, so that asking costs Redis little however often it is done.
 
-    `unwell_seconds`: what is not well is looked at sooner, since somebody may be waiting for it to be.
+    `unwell_seconds`: what is not well is looked at sooner, since an operator may be waiting for it to be.
     """
 
     ready_seconds: float = 1.0

@@ -39,7 +39,7 @@ class MetricsStore(Protocol):
 class ReceiverMetrics(Collector):
     """Counts POSTs by their answer and events by their kind, and measures how long an answer took.
 
-    Plain numbers, which become Prometheus' families when somebody looks: its own counters cost a POST more than the
+    Plain numbers, which become Prometheus' families when Prometheus asks: its own counters cost a POST more than the
     signature does.
     """
 

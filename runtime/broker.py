@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from runtime.redis_url import RedisAddress, is_redis_url, read_redis_url
+from runtime.addresses.redis_url import RedisAddress, is_redis_url, read_redis_url
 
 _addresses: dict[str, RedisAddress] = {}
 """By a name that stands in the transport's options, which logs and Flower may show."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
+from runtime.addresses.redis_url import RedisUrlInvalid, is_redis_url, read_redis_url
 from runtime.findings import Finding, Level
-from runtime.redis_url import RedisUrlInvalid, is_redis_url, read_redis_url
 from runtime.settings import Settings
 from store.connection import Store, connect, store_error
 from store.scripts import Scripts, sources

@@ -276,11 +276,8 @@ TROUBLES: dict[int, Trouble] = {
 @cache
 def functions_in(path: str) -> frozenset[str]:
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return frozenset(
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
-    )
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(node.name for node in functions if node.name.startswith("test_"))
 
 
 def test_every_trouble_is_listed_and_held_by_something() -> None:

@@ -4,59 +4,29 @@
 server would have taken after this refusal (0: the refusal is not about that).
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 from bot.agent.repairs import Repair
-
-
-@dataclass(frozen=True)
-class Refusal:
-    source: str
-    status: int | None
-    body: Any
-    cure: Repair
-    asks: str = "everything"
-    limit: int = 0
-
-
-def openai(message: str, *, param: str | None = None, code: Any = None, kind: str = "invalid_request_error") -> Any:
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
-
-
-def vllm(message: str, code: int = 400) -> Any:
-    return {"object": "error", "message": message, "type": "BadRequestError", "param": None, "code": code}
-
-
-def router(message: str, code: int, **metadata: Any) -> Any:
-    return {"error": {"message": message, "code": code, "metadata": metadata or {"provider_name": None}}}
-
-
-def raw(message: str) -> Any:
-    """An upstream's own body within OpenRouter's."""
-    return router("Provider returned error", 400, raw='{\n  "error": {\n    "message": "' + message + '" }}')
-
-
-_LIMIT_NAME = (
-    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+from tests.clients.llm.refusal import (
+    CREDITS,
+    LIMIT_NAME,
+    MIDDLE_OUT,
+    ROLES,
+    VERIFIED,
+    Refusal,
+    openai,
+    raw,
+    router,
+    vllm,
 )
-_VERIFIED = (
-    "Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/"
-    "organization/general and click on Verify Organization. If you just verified, it can take up to 15 minutes."
-)
-_ROLES = "Conversation roles must alternate user/assistant/user/assistant/..."
-_MIDDLE_OUT = 'Please reduce the length of either one, or use the "middle-out" transform to compress your prompt.'
-_CREDITS = "To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account"
 
 CURED = [
     # max_tokens is called otherwise
     Refusal("openai gpt-5, langgenius/dify#24307", 400,
-            openai(_LIMIT_NAME, param="max_tokens", code="unsupported_parameter"), Repair.LIMIT_NAME),
+            openai(LIMIT_NAME, param="max_tokens", code="unsupported_parameter"), Repair.LIMIT_NAME),
     Refusal("copilot proxy, caozhiyuan/copilot-api#164", 400,
-            {"error": {"message": _LIMIT_NAME, "code": "invalid_request_body"}}, Repair.LIMIT_NAME),
+            {"error": {"message": LIMIT_NAME, "code": "invalid_request_body"}}, Repair.LIMIT_NAME),
     Refusal("azure through litellm", 400,
-            openai(f"litellm.BadRequestError: AzureException BadRequestError - {_LIMIT_NAME}"), Repair.LIMIT_NAME),
-    Refusal("azure through openrouter", 400, raw(_LIMIT_NAME), Repair.LIMIT_NAME),
+            openai(f"litellm.BadRequestError: AzureException BadRequestError - {LIMIT_NAME}"), Repair.LIMIT_NAME),
+    Refusal("azure through openrouter", 400, raw(LIMIT_NAME), Repair.LIMIT_NAME),
     Refusal("codex backend", 400, {"detail": "Unsupported parameter: max_tokens"}, Repair.LIMIT_NAME),
     Refusal("strict gateway", 422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"],
             "msg": "Extra inputs are not permitted", "input": 8000}]}, Repair.LIMIT_NAME),
@@ -98,9 +68,9 @@ CURED = [
     Refusal("o1-mini", 400, openai("Unsupported parameter: 'tools' is not supported with this model.",
             param="tools", code="unsupported_parameter"), Repair.NO_TOOLS),
     # no stream
-    Refusal("o3, chatboxai/chatbox#2263", 400, openai(_VERIFIED, param="stream", code="unsupported_value"),
+    Refusal("o3, chatboxai/chatbox#2263", 400, openai(VERIFIED, param="stream", code="unsupported_value"),
             Repair.IN_ONE_PIECE),
-    Refusal("o3 through openrouter, pal-mcp-server#134", 400, raw(_VERIFIED), Repair.IN_ONE_PIECE),
+    Refusal("o3 through openrouter, pal-mcp-server#134", 400, raw(VERIFIED), Repair.IN_ONE_PIECE),
     Refusal("o1, NextChat#5410", 400,
             openai("Unsupported value: 'stream' does not support true with this model. Only the default (false) value "
                    "is supported.", param="stream", code="unsupported_value"), Repair.IN_ONE_PIECE),
@@ -120,8 +90,8 @@ CURED = [
                         "status": "INVALID_ARGUMENT"}}], Repair.SYSTEM_AS_USER),
     Refusal("google, neo4j-labs/llm-graph-builder#555", 400,
             openai("The input system_instruction is not supported."), Repair.SYSTEM_AS_USER),
-    Refusal("mistral 7B on vllm, microsoft/autogen#1037", 400, vllm(_ROLES), Repair.SYSTEM_AS_USER),
-    Refusal("mixtral, infiniflow/ragflow#11021", 400, vllm(f"{_ROLES} {_ROLES}"), Repair.SYSTEM_AS_USER),
+    Refusal("mistral 7B on vllm, microsoft/autogen#1037", 400, vllm(ROLES), Repair.SYSTEM_AS_USER),
+    Refusal("mixtral, infiniflow/ragflow#11021", 400, vllm(f"{ROLES} {ROLES}"), Repair.SYSTEM_AS_USER),
     Refusal("an old template", 400, vllm("Only user and assistant roles are supported!"), Repair.SYSTEM_AS_USER),
     # strictly in turns
     Refusal("mistral 7B v0.3 on vllm, vllm-project/vllm#6862", 400,
@@ -198,11 +168,11 @@ CURED = [
             Repair.FEWER_TOKENS, limit=7999),
     Refusal("openrouter, OpenHands#9937", 400,
             router("This endpoint's maximum context length is 131072 tokens. However, you requested about 138956 "
-                   f"tokens (127208 of text input, 3748 of tool input, 8000 in the output). {_MIDDLE_OUT}", 400),
+                   f"tokens (127208 of text input, 3748 of tool input, 8000 in the output). {MIDDLE_OUT}", 400),
             Repair.NONE),
     Refusal("openrouter, musistudio/claude-code-router#252", 400,
             router("This endpoint's maximum context length is 65536 tokens. However, you requested about 72336 tokens "
-                   f"(54294 of text input, 10042 of tool input, 8000 in the output). {_MIDDLE_OUT}", 400),
+                   f"(54294 of text input, 10042 of tool input, 8000 in the output). {MIDDLE_OUT}", 400),
             Repair.FEWER_TOKENS, limit=1200),
     Refusal("sglang", 400,
             {"object": "error", "message": "Requested token count exceeds the model's maximum context length of 32768 "
@@ -242,7 +212,7 @@ CURED = [
             Repair.FEWER_TOKENS, limit=4096),
     Refusal("openrouter, gpt_mobile#284", 402,
             router("This request requires more credits, or fewer max_tokens. You requested up to 8000 tokens, but can "
-                   f"only afford 1200. {_CREDITS}", 402), Repair.FEWER_TOKENS, limit=1200),
+                   f"only afford 1200. {CREDITS}", 402), Repair.FEWER_TOKENS, limit=1200),
     Refusal("openrouter without a number", 402,
             router("This request requires more credits, or fewer max_tokens.", 402), Repair.FEWER_TOKENS, limit=4000),
     Refusal("groq's minute, continuedev/continue#10218", 413,
@@ -259,7 +229,7 @@ CURED = [
 OTHER = [
     Refusal("too little for a reply, continuedev/continue#11154", 402,
             router(f"This request requires more credits, or fewer max_tokens. You requested up to 8000 tokens, but can "
-                   f"only afford 222. {_CREDITS}", 402), Repair.NONE),
+                   f"only afford 222. {CREDITS}", 402), Repair.NONE),
     Refusal("nothing at all, anomalyco/opencode#12219", 402,
             router("This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can "
                    "only afford 0.", 402), Repair.NONE),

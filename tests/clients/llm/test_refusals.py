@@ -12,7 +12,8 @@ from clients.llm.quirks import LEAST_ANSWER_TOKENS, ModelQuirks
 from clients.llm.refusals import learned_from
 from clients.llm.requests import OPTIONAL_FIELDS, ModelRequest
 from clients.llm.token_limits import TokenLimits, token_limits_in
-from tests.clients.llm.refusal_texts import CURED, OTHER, Refusal, openai, vllm
+from tests.clients.llm.refusal import Refusal, openai, vllm
+from tests.clients.llm.refusal_texts import CURED, OTHER
 
 SYSTEM = {"role": "system", "content": "You are the assistant of an invented studio of ceramics."}
 TOOL = {"type": "function", "function": {"name": "search_knowledge", "parameters": {"type": "object"}}}

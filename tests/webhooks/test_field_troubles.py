@@ -10,7 +10,6 @@ from tests.payloads.ends import ENDS
 from tests.payloads.kinds import Answered, End, HumanAtWork, Nothing, Silenced
 from tests.rooms import ROOT
 
-ENDPOINTS = "tests/webhooks/test_endpoints.py::"
 TRANSLATE = "tests/webhooks/test_translate.py::"
 SIGNATURE = "tests/webhooks/test_signature.py::"
 TAKEOVER = "tests/store/test_takeover.py::"
@@ -19,14 +18,11 @@ OUTCOMES = "tests/store/test_payload_outcomes.py::"
 MAIN_JOB = "tests/end_to_end/test_main_job.py::"
 EVENTS = "tests/end_to_end/test_meta_events.py::"
 SCALING = "tests/end_to_end/test_scaling.py::"
-PHONE = "tests/end_to_end/test_takeover.py::"
 GRAPH = "tests/clients/graph/test_api.py::"
 ERRORS = "tests/clients/graph/test_errors.py::"
 BACK = "tests/end_to_end/test_reading_back.py::"
 LATE = "tests/store/test_late_events.py::"
-RECONCILED = "tests/worker/backfill/test_reconciliation.py::"
 LOOK_UPS = "tests/clients/graph/test_look_ups.py::"
-SEND_FAILURES = "tests/clients/graph/test_send_failures.py::"
 ITEM_KINDS = "tests/webhooks/test_item_kinds.py::"
 ITEMS = "tests/webhooks/test_items.py::"
 REFUSED_POSTS = "tests/webhooks/test_refused_posts.py::"
@@ -78,7 +74,7 @@ TROUBLES: dict[int, Trouble] = {
     9: Trouble(
         "an echo that overtakes the answer of the send",
         tests=(
-            PHONE + "test_an_echo_before_the_answer_of_the_send_is_ours",
+            "tests/end_to_end/test_takeover.py::test_an_echo_before_the_answer_of_the_send_is_ours",
             TAKEOVER + "test_our_echo_before_the_call_returns_is_no_human",
         ),
     ),
@@ -141,7 +137,7 @@ TROUBLES: dict[int, Trouble] = {
     21: Trouble("no events at all in development mode", people="the app has to be published in Meta's dashboard"),
     22: Trouble(
         "nothing after a message request until the next message",
-        tests=(RECONCILED + "test_every_now_and_then_a_look_goes_all_the_way",),
+        tests=("tests/worker/backfill/test_reconciliation.py::test_every_now_and_then_a_look_goes_all_the_way",),
     ),
     23: Trouble("a story reply without its story", payloads=("I11", "F65"), ends=TALKED_TO),
     24: Trouble(
@@ -203,7 +199,7 @@ TROUBLES: dict[int, Trouble] = {
     36: Trouble(
         "a closed window, tried three times",
         tests=(
-            SEND_FAILURES + "test_a_closed_window_is_told_apart_from_other_refusals",
+            "tests/clients/graph/test_send_failures.py::test_a_closed_window_is_told_apart_from_other_refusals",
             MAIN_JOB + "test_a_closed_window_expires_the_message_and_tells_the_managers",
         ),
     ),
@@ -250,7 +246,7 @@ TROUBLES: dict[int, Trouble] = {
         payloads=("F69",),
         tests=(
             TRANSLATE + "test_an_object_we_do_not_serve_is_noted",
-            ENDPOINTS + "test_a_signed_body_that_makes_no_sense_is_accepted_and_counted",
+            "tests/webhooks/test_endpoints.py::test_a_signed_body_that_makes_no_sense_is_accepted_and_counted",
         ),
     ),
     47: Trouble("any verify token passes", tests=(VERIFICATION + "test_any_other_verification_is_refused",)),

@@ -13,7 +13,8 @@ from clients.llm.refusals import learned_from
 from clients.llm.requests import OPTIONAL_FIELDS, ModelRequest
 from clients.llm.token_limits import TokenLimits, token_limits_in
 from tests.clients.llm.refusal import Refusal, openai, vllm
-from tests.clients.llm.refusal_texts import CURED, OTHER
+from tests.clients.llm.refusal_texts import CURED
+from tests.clients.llm.unlearned_refusal_texts import OTHER
 
 SYSTEM = {"role": "system", "content": "You are the assistant of an invented studio of ceramics."}
 TOOL = {"type": "function", "function": {"name": "search_knowledge", "parameters": {"type": "object"}}}

@@ -1,0 +1,5 @@
+#!lua flags=allow-oom
+-- include: alerts
+-- ARGV: cid ('' when it concerns no conversation), id, body (JSON)
+raise_alert(ARGV[1], ARGV[2], ARGV[3])
+return 1

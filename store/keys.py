@@ -221,7 +221,7 @@ _ACCOUNTS = (
     Store("ns:parked:{channel}:{account}", _STRING, _EXPIRES, _NOBODY,
           "why an account rests, and marks of the tokens refused",
           "park, receive", "an hour, or as long as Meta wishes"),
-    Store("ns:waiting:{channel} {account}", _SET, _EXPIRES, _SHARED,
+    Store("ns:parked_conversations:{channel} {account}", _SET, _EXPIRES, _SHARED,
           "conversations that wait for that",
           "hold", "a day"),
     Store("ns:line:{channel}:{account}:{line}", _LIST, _EXPIRES, _NOBODY,

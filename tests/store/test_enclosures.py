@@ -144,14 +144,6 @@ async def test_a_photo_from_the_phone_is_a_takeover_at_any_other_moment(bench: B
     assert [line for line in await bench.history() if line[0] == "business"][-1] == ("business", "[photo]")
 
 
-async def test_messenger_tells_our_picture_by_its_metadata_only(bench: Bench) -> None:
-    echo = photo("m_1", contact=Contact(Channel.MESSENGER, "104400000000001", "7000000000000011"))
-
-    [_, _, _, _, _, _, _, likeness, *_] = bench.inbox._arguments(echo)
-
-    assert likeness == ""
-
-
 async def test_a_template_is_known_by_an_echo_with_its_words_or_without(bench: Bench) -> None:
     for number, echo in enumerate([photo("e0", kind="template"), human("e1", "Ответ")]):
         await bench.scripts.client.flushall()

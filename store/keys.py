@@ -23,7 +23,7 @@ class Kind(StrEnum):
 class Lifetime(StrEnum):
     """Whether the key has a time to live of its own.
 
-    `EXPIRES`: always. `AT_REST`: once nothing is open in its conversation (`RETENTION` in common.lua), never before.
+    `EXPIRES`: always. `AT_REST`: once nothing is open in its conversation (`RETENTION` in retention.lua), never before.
     `STAYS`: never; then `bound` says what keeps it small, or what empties it.
     """
 

@@ -54,6 +54,8 @@ def fields_of(event: Event, *, app_id: str, media_kinds: frozenset[str], now_ms:
             return _message(event, media_kinds)
         case Echo():
             return _echo(event, app_id)
+        case Noted():
+            return _unread(event.kind, event.unread, now_ms) if event.unread else _noted(event, now_ms)
         case Edit():
             return _edit(event)
         case Deletion():
@@ -64,10 +66,6 @@ def fields_of(event: Event, *, app_id: str, media_kinds: frozenset[str], now_ms:
             return _thread_control(event, app_id)
         case PolicyEnforcement():
             return _policy(event, now_ms)
-        case Noted(unread=UnreadMessage() as unread):
-            return _unread(event.kind, unread, now_ms)
-        case Noted():
-            return _noted(event, now_ms)
 
 
 def _whose(contact: Contact) -> tuple[str, str, str, str]:
@@ -76,16 +74,11 @@ def _whose(contact: Contact) -> tuple[str, str, str, str]:
 
 
 def _message(event: CustomerMessage, media_kinds: frozenset[str]) -> Fields:
-    return MessageFields(
-        "message",
-        *_whose(event.contact),
-        key=key_of(event.kind.value, event.mid),
-        at=str(event.at_ms),
-        reason=event.closed_as.value if event.closed_as else "",
-        deletion_key=key_of("deletion", event.mid),
-        found=event.found,
-        body=_body(event, media_kinds),
-    )
+    key, deletion_key = key_of(event.kind.value, event.mid), key_of("deletion", event.mid)
+    reason = event.closed_as.value if event.closed_as else ""
+    body = _body(event, media_kinds)
+    whose = _whose(event.contact)
+    return MessageFields("message", *whose, key, str(event.at_ms), reason, deletion_key, event.found, body)
 
 
 def _body(message: CustomerMessage, media_kinds: frozenset[str]) -> bytes:
@@ -97,27 +90,24 @@ def _body(message: CustomerMessage, media_kinds: frozenset[str]) -> bytes:
         body["notes"] = list(message.notes)
     if message.needs_text:
         body["needs_text"] = True
-    if media := [[m.kind.value, m.url, m.note] for m in message.media if m.kind.value in media_kinds]:
-        body["media"] = media
+    if message.media:
+        media = [[m.kind.value, m.url, m.note] for m in message.media if m.kind.value in media_kinds]
+        if media:
+            body["media"] = media
     return _json(body)
 
 
 def _echo(event: Echo, app_id: str) -> Fields:
-    metadata = event.metadata or ""
+    kind = "late_echo" if event.found else "echo"
     key = key_of("echo", event.mid)
+    is_ours = "1" if app_id and event.app_id == app_id else ""
+    metadata = event.metadata or ""
+    tag = metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else ""
     words = "\n".join([*event.notes, event.text] if event.text.strip() else event.notes)
     is_empty = is_invisible(event.text) and not event.notes and not event.attached
-    kept = {"role": "business", "text": words or NO_WORDS, "at": event.at_ms, "key": key}
-    return EchoFields(
-        "late_echo" if event.found else "echo",
-        *_whose(event.contact),
-        key=key,
-        at=str(event.at_ms),
-        likeness=_likeness(event),
-        is_ours="1" if app_id and event.app_id == app_id else "",
-        tag=metadata.removeprefix(METADATA_PREFIX) if metadata.startswith(METADATA_PREFIX) else "",
-        line=b"" if is_empty else _json(kept),
-    )
+    line = b"" if is_empty else _json({"role": "business", "text": words or NO_WORDS, "at": event.at_ms, "key": key})
+    whose = _whose(event.contact)
+    return EchoFields(kind, *whose, key, str(event.at_ms), _likeness(event), is_ours, tag, line)
 
 
 def _likeness(echo: Echo) -> str:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.conversation import PartState
+from bot.outcome import Deferral, Outcome, SilenceReason
+from store.event_fields import FIELDS_OF_KIND
 from store.script_constants import CONSTANTS
 from store.script_files import ScriptBroken, constants_in, included_in, read_files, read_scripts
 
@@ -137,3 +140,33 @@ def test_two_files_of_one_name_are_no_scripts(tmp_path: Path) -> None:
 
     with pytest.raises(ScriptBroken, match="script"):
         read_scripts(tmp_path)
+
+
+def test_scripts_close_and_hold_by_words_that_python_knows() -> None:
+    closed = [words for source in FILES.values() for words in re.findall(r"\bclose\(.+?, '(\w+)', '(\w+)'\)", source)]
+    held = [word for source in FILES.values() for word in re.findall(r"\bhold\(cid, \w+, '(\w+)'", source)]
+    states = [word for source in FILES.values() for word in re.findall(r"':state', '(\w+)'", source)]
+
+    assert {outcome for outcome, _ in closed} <= set(Outcome)
+    assert {reason for _, reason in closed} == {
+        SilenceReason.DELETED,
+        SilenceReason.HUMAN_ANSWERED,
+    }
+    assert set(held) <= set(Deferral)
+    assert set(states) == {PartState.PLANNED, PartState.SENDING, PartState.SENT, PartState.DROPPED, PartState.UNKNOWN}
+
+
+def test_a_script_reads_each_field_that_is_sent_and_no_other() -> None:
+    """All that a file of a kind reads of an event are fields of it, and each field is read somewhere."""
+    receive = "\n".join(source for name, source in FILES.items() if name != "read_event")
+    read = set(re.findall(r"\bevent\.(\w+)", receive)) - {"account"}  # made by receive.lua itself
+
+    assert read == {field for fields in FIELDS_OF_KIND.values() for field in fields._fields}
+
+
+@pytest.mark.parametrize("kind", FIELDS_OF_KIND)
+def test_each_kind_of_event_has_a_file_with_a_function_of_its_name(kind: str) -> None:
+    assert kind in DEFINED[kind]
+    used = set(re.findall(r"\bevent\.(\w+)", INCLUDES[kind])) - {"account"}
+
+    assert used <= set(FIELDS_OF_KIND[kind]._fields)

@@ -2,7 +2,7 @@
 -- include: keys, clock, numbers, schedule, plan
 -- The same for what conversations wait for, wherever it is written. Nothing is taken from whoever holds a lease: it ends
 -- when a lease taken now would. What is held is looked at now, and whoever looks decides anew.
--- ARGV: lease_ms, cap_ms, takeover_ms, then conversation ids
+-- ARGV: lease_ms, cap_ms, takeover_ms, then conversation ids. Returns 1.
 local LEASE, CAP, TAKEOVER = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local function pull_back(cid, field, value, latest)

@@ -1,7 +1,7 @@
 #!lua
 -- include: keys, clock, numbers, retention
--- A sign of life, and what is done now and then: streams are cut by age as well as by count (common.lua, note).
--- ARGV: process, instance, alive_ms, then "channel id" of each account that the process has
+-- A sign of life, and what is done now and then: streams are cut by age as well as by count (include/ledger.lua).
+-- ARGV: process, instance, alive_ms, then "channel id" of each account that the process has. Returns NOW.
 -- Beats of a time before the clock went back: the dead would seem alive for as long as it has gone.
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ns.alive, '(' .. text(NOW), '+inf')) do
   redis.call('ZADD', ns.alive, NOW, member)

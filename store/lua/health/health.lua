@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- include: keys, clock, numbers
 -- What the heartbeats and the open messages say; a page of the oldest ones is looked at.
--- A message counts from its arrival, or from the end of the deferral it waited for (common.lua, hold).
+-- A message counts from its arrival, or from the end of the deferral it waited for (include/hold.lua).
 -- ARGV: alive_ms, overdue_ms, offset, page
 -- Returns {now, alive members, open, oldest received at, overdue on this page, the longest of them since, next offset
 -- (0: no more can be overdue), due now, handed out, alerts kept, rules of the incidents that are open}.

@@ -16,5 +16,6 @@ end
 
 local function schedule(cid, due) add_deadline(ns.due, cid, due) end
 
--- A burst is over after `quiet` without a message, and nobody waits longer than `cap` (bot/debounce.py).
+-- A burst is over after `quiet` without a message, and no customer waits longer than `cap`, counted from the
+-- first: the same rule stands in bot/debounce.py, where a property test asks it.
 local function due_at(first, last, quiet, cap) return math.min(last + quiet, first + cap) end

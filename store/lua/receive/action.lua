@@ -1,6 +1,6 @@
 -- include: keys, numbers, ledger
 -- The customer does something that wants no reply, and opens the messaging window.
--- event: counted_as; of a conversation that is not known nothing is stored.
+-- event: cid, at, counted_as. Of a conversation that is not known nothing is stored.
 
 local function action(event)
   count_event(event.counted_as)

@@ -1,6 +1,7 @@
 -- include: keys, numbers, ledger, inbox, plan, rest
 -- include: revision, unread
 -- The customer takes a message back.
+-- event: cid, channel, account_id, customer_id, key, original (key of the message)
 
 local function deletion(event)
   local cid, original = event.cid, event.original

@@ -1,6 +1,10 @@
 -- include: keys, conversation, ledger, inbox, history, rest
 -- include: foreign_echo, greeting, own_echo, takeover
--- An echo: something was sent from our account.
+-- An echo: something was sent from our account, by us, by Meta's automatic replies, or by a human, who then has the
+-- conversation.
+-- event: cid, channel, account_id, customer_id, key, at, likeness (hash of its text, or "@" and its kind where it is a
+--        bare attachment), is_ours ('1' when our app sent it), tag ("plan:part" of its metadata), line (for the history
+--        when it is foreign, '' when there is nothing in it)
 
 local function human_wrote(cid, account, key, line)
   note(cid, key, 'human_wrote')

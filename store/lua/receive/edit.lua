@@ -1,6 +1,8 @@
 -- include: keys, numbers, ledger, history
 -- include: early_edits, revision
 -- The customer changes a message.
+-- event: cid, channel, account_id, customer_id, key, original (key of the message), number (of the edit, from 1), text
+--        (JSON string: the new words)
 
 local function edit(event)
   local cid, original, edits, new_text = event.cid, event.original, tonumber(event.number), event.text

@@ -1,7 +1,8 @@
 -- include: keys, clock, numbers, conversation, ledger, inbox, history, plan, rest, hold
 -- include: foreign_echo, greeting, own_echo, settings, takeover
 -- constants: FOR_PEOPLE
--- An echo that was read back.
+-- An echo that was read back: it comes late, and counts from when it was written.
+-- event: as receive/echo.lua
 
 -- The open messages that these words are younger than have been answered by them, had a webhook told of it in time.
 local function answered_before(cid, account, when)

@@ -1,7 +1,9 @@
 -- include: keys, clock, numbers, ledger, schedule, seen, retention, hold
 -- include: early_edits, greeting, settings, standby, unread
 -- constants: FLOOD_CAP
--- A customer's message.
+-- A customer's message: it is open from now on, or ends as `silenced` at once.
+-- event: cid, channel, account_id, customer_id, key, at, reason (why no answer is due, else ''), deletion_key (under which
+--        its deletion would be known), found (on what occasion it was read back, '' when Meta sent it), body (JSON)
 
 -- A conversation of very many messages remembers only the newest: what is older than one that had to go may be one of
 -- those. Nobody could tell; so much in so little time is a flood in any case.

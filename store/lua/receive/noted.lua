@@ -1,6 +1,6 @@
 -- include: ledger, alerts, told_once
 -- What is counted and nothing else, but for an alert of what is told once.
--- event: counted_as, alert_id, alert (JSON) where there is one to raise
+-- event: counted_as, alert_id, alert (JSON, '' for none)
 
 local function noted(event)
   count_event(event.counted_as)

@@ -1,5 +1,6 @@
 -- include: ledger, parking, alerts, told_once
 -- Meta warns, blocks or unblocks an account.
+-- event: channel, account_id, key, action, longest_ms (how long a block lasts at most), alert (JSON, '' for none)
 
 -- A refused send may have told of the block before, or instead of, its webhook.
 local function lifted_by_unblock(reason) return reason == 'policy_block' or reason == 'restricted' end

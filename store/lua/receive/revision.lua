@@ -21,7 +21,7 @@ local function change_line(cid, key, change)
   end
 end
 
--- What the telemetry keeps of a customer's words: thoughts of failed turns may quote any message of the conversation,
+-- What the telemetry keeps of a customer's words: the reasoning of failed turns may quote any message of the conversation,
 -- a record has the topics of the messages it answered (tell.lua).
 local function forget_told(cid, key)
   for _, told in ipairs(redis.call('LRANGE', at(cid, 'told'), 0, -1)) do

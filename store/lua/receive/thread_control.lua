@@ -1,6 +1,7 @@
 -- include: keys, clock, ledger, hold
 -- include: takeover
--- Meta's routing gives the conversation to an app.
+-- Meta's routing gives the conversation to an app, ours or another one, which is as good as a human's.
+-- event: cid, channel, account_id, customer_id, key, action ("pass" or "take"), is_ours ('1' when it is ours now)
 
 local function thread_control(event)
   local cid, account, key = event.cid, event.account, event.key

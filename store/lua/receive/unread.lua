@@ -1,5 +1,7 @@
 -- include: keys, clock, ledger, alerts
 -- A message that Meta tells of without its words: it is read by a worker.
+-- event: cid ('' when Meta does not tell whose it is), key (that of the message), counted_as, record (JSON: what a worker
+--        needs to read it), alert_id and alert (JSON) for when there is no room
 
 -- Meta sometimes tells of a new message only that it is there. The message itself may be on its way all the same, so
 -- that it is read only after a moment.

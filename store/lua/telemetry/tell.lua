@@ -1,6 +1,7 @@
 #!lua
 -- include: keys, retention
--- One turn's telemetry: its record, the counters of the day and for good, and for a week the thoughts of failures.
+-- One turn's telemetry: its record, the counters of the day and for good, and for a week what the model thought in a
+-- turn that failed.
 -- ARGV: cid, record (JSON), keywords of what the customer wrote (JSON), most records, day, ms the day is kept,
 --       thoughts (JSON, '' for none), ms they are kept, the revision the turn has read, keys of the messages it has read
 --       (separated by spaces), then field and amount of each counter
@@ -21,7 +22,7 @@ end
 redis.call('PEXPIRE', days, DAY_KEPT)
 if thoughts ~= '' then redis.call('SET', at(cid, 'thoughts:' .. id), thoughts, 'PX', ARGV[8]) end
 if thoughts ~= '' or keywords ~= '[]' then
-  -- Found again when the customer takes a message back (receive.lua, forget_told).
+  -- Found again when the customer takes a message back (receive/revision.lua, forget_told).
   redis.call('RPUSH', at(cid, 'told'), id .. ' ' .. keys)
   redis.call('LTRIM', at(cid, 'told'), -MOST_TOLD, -1)
   if redis.call('HGET', at(cid), 'state') == 'rest' then retain(cid) end

@@ -4,7 +4,8 @@
 -- constants: TELLS_CUSTOMER
 -- The end of a turn in one step: outcomes, history, alert, lease. It must work when memory is full.
 -- ARGV: cid, token, outcome, why, quiet, cap, takeover_ms (0: none), history_max, fields (JSON object to set;
---       `turn` is a record for the limits), alert id ('' for none), alert (JSON), the revision the turn has read, number of keys, keys...,
+--       `turn` is a record for the limits), alert id ('' for none), alert (JSON), the revision the turn has read,
+--       number of keys, keys...,
 --       then of each history line: the number of the part that was sent, "c" for a customer's, or "", and the line
 -- Returns 'finished', 'lost', or what the books refuse and nothing is written of: 'untold' (the customer would count as
 -- told, but of no part is it known that it arrived) and 'told' (they would count as not told, but a part has arrived).

@@ -16,8 +16,9 @@ from redis.retry import Retry
 
 from rehearsal.customers import Theatre
 from sandbox.stack import Stack
+from store.keys import celery_key
 
-BROKER_KEYS = "ns:celery:*"
+BROKER_KEYS = celery_key("*")
 
 
 @dataclass(slots=True)

@@ -170,3 +170,14 @@ def test_each_kind_of_event_has_a_file_with_a_function_of_its_name(kind: str) ->
     used = set(re.findall(r"\bevent\.(\w+)", INCLUDES[kind])) - {"account"}
 
     assert used <= set(FIELDS_OF_KIND[kind]._fields)
+
+
+def test_one_file_spells_the_names_of_keys() -> None:
+    assert {file for file, source in FILES.items() if "'ns:" in source} == {"keys"}
+
+
+def test_every_key_that_is_named_is_used() -> None:
+    named = set(re.findall(r"^  (\w+) = 'ns:", INCLUDES["keys"], re.MULTILINE))
+    used = {name for source in FILES.values() for name in re.findall(r"\bns\.(\w+)", code_of(source))}
+
+    assert named == used

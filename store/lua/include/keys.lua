@@ -1,5 +1,5 @@
 -- The names of the keys: no other script spells one. What each is for in full, who writes it and how long it lives:
--- the table of keys on the Python side, which a test holds this list against.
+-- store/schema/key_table.py, which a test holds this list against.
 
 local ns = {
   -- What is open, and when it is looked at.
@@ -16,8 +16,8 @@ local ns = {
   events = 'ns:events', -- how often what happened
   telemetry = 'ns:telemetry', -- stream: a record of each turn
   telemetry_erased = 'ns:telemetry:erased', -- how many of the records were erased
-  counters_of_day = 'ns:tel:', -- .. day: counters of models and rules
-  counters = 'ns:tel:all', -- attempts by verdict, rule and rung
+  model_counts_of_day = 'ns:tel:', -- .. day: counters of models and rules
+  model_counts = 'ns:tel:all', -- attempts by verdict, rule and rung
 
   -- The outboxes.
   alerts = 'ns:alerts', -- id to body (JSON) of what waits for Telegram, or lingers after it

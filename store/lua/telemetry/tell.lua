@@ -14,10 +14,10 @@ local MOST_TOLD = 200
 if (redis.call('HGET', at(cid), 'revised') or '0') ~= revised then keywords, thoughts = '[]', '' end
 record = '{"keywords":' .. keywords .. ',' .. string.sub(record, 2)
 local id = redis.call('XADD', ns.telemetry, 'MAXLEN', '~', MOST, '*', 'c', cid, 'turn', record)
-local days = ns.counters_of_day .. day
+local days = ns.model_counts_of_day .. day
 for i = 11, #ARGV, 2 do
   redis.call('HINCRBY', days, ARGV[i], ARGV[i + 1])
-  if string.sub(ARGV[i], 1, 8) == 'attempt|' then redis.call('HINCRBY', ns.counters, ARGV[i], ARGV[i + 1]) end
+  if string.sub(ARGV[i], 1, 8) == 'attempt|' then redis.call('HINCRBY', ns.model_counts, ARGV[i], ARGV[i + 1]) end
 end
 redis.call('PEXPIRE', days, DAY_KEPT)
 if thoughts ~= '' then redis.call('SET', at(cid, 'thoughts:' .. id), thoughts, 'PX', ARGV[8]) end

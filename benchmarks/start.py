@@ -1,4 +1,4 @@
-"""Cold starts, imports, and what the whole house weighs when nobody writes."""
+"""Cold starts, imports, and what the whole system weighs when no customer writes."""
 
 import sys
 import time

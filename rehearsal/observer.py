@@ -19,7 +19,7 @@ MEND_SECONDS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One look at the house; `settled` when nothing is open, due, or waiting to be told."""
+    """Ledger, schedule and alerts at one moment; `settled` when nothing is open, due, or waiting to be told."""
 
     sums: Sums
     due: int
@@ -30,7 +30,7 @@ class Snapshot:
         return not (self.sums.open or self.due or self.alerts_waiting)
 
 
-class Books:
+class Observer:
     """`unbalanced` keeps every look at which the sums did not add up; `mended` counts parked accounts set free."""
 
     def __init__(self, redis_url: str) -> None:

@@ -235,7 +235,7 @@ _ACCOUNTS = (
         "older versions", "a minute; a day"),
     Row(keys.CALLS, _LIST, _EXPIRES, _NONE,
         "when an account's last calls were placed",
-        "take_slot", "seconds"),
+        "begin_part, pacing", "seconds"),
     Row(keys.STANDBY, _SET, _EXPIRES, _SHARED,
         "conversations heard on standby alone",
         "receive", "3, 3 days"),

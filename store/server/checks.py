@@ -11,9 +11,9 @@ from typing import Any
 
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
+from runtime.addresses.redis_url import RedisUrlInvalid, is_redis_url, read_redis_url
 from runtime.findings import Finding, Level
 from runtime.key_prefix import PREFIX
-from runtime.redis_url import RedisUrlInvalid, is_redis_url, read_redis_url
 from runtime.settings import Settings
 from store.connection import Store, connect, store_error
 from store.schema.stamp import bring_up

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.redis_url import RedisAddress, RedisUrlInvalid, is_redis_url, read_redis_url
+from runtime.addresses.redis_url import RedisAddress, RedisUrlInvalid, is_redis_url, read_redis_url
 
 VERIFIED = {"ssl_cert_reqs": "required"}
 

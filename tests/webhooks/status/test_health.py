@@ -90,14 +90,14 @@ async def test_however_many_ask_redis_is_asked_once() -> None:
 
 
 async def test_what_operators_ask_does_not_go_to_the_receivers_own_connection() -> None:
-    store, house = CountingStore(), CountingStore()
-    transport = httpx.ASGITransport(create_app(make_settings(), store, house=house))
+    store, operator_store = CountingStore(), CountingStore()
+    transport = httpx.ASGITransport(create_app(make_settings(), store, operator_store=operator_store))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         for path in ("/health/ready", "/health/system", "/metrics"):
             await client.get(path)
 
     assert store.looks == ["ready"]
-    assert house.looks == ["system", "metrics"]
+    assert operator_store.looks == ["system", "metrics"]
 
 
 class FrozenStore(RememberingStore):

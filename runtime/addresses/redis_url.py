@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from runtime.sentinel_url import RedisUrlInvalid, read_sentinels
+from runtime.addresses.sentinel_url import RedisUrlInvalid, read_sentinels
 
 DEFAULT_PORT = 6379
 FORMS = "redis://, rediss://, unix:// or sentinel://"
@@ -85,7 +85,7 @@ def read_redis_url(url: str) -> RedisAddress:
 
     `redis://[user:password@]host:port/db`, `rediss://` with TLS (and redis-py's `ssl_*` parameters; certificates are
     verified unless `ssl_cert_reqs=none`), `unix://[user:password@]/path?db=n`, and the forms of
-    runtime/sentinel_url.py, with TLS for `rediss+sentinel://` or when `ssl_*` parameters are given.
+    runtime/addresses/sentinel_url.py, with TLS for `rediss+sentinel://` or when `ssl_*` parameters are given.
     """
     scheme = _scheme(url)
     if not is_redis_url(url):
@@ -224,7 +224,7 @@ def _remarks(options: Mapping[str, str], tls: Mapping[str, Any] | None, *known: 
         if name not in (*known, "db", "ssl", "tls") and not name.startswith("ssl_")
     ]
     if tls is not None and tls["ssl_cert_reqs"] == "none":
-        remarks.append("ssl_cert_reqs=none: whoever is between can pose as the server and read the password")
+        remarks.append("ssl_cert_reqs=none: a machine in between can pose as the server and read the password")
     return tuple(remarks)
 
 

@@ -1,4 +1,4 @@
-"""Who may see how the house is doing: whoever knows `OPS_TOKEN`, or without one whoever asks on this very machine."""
+"""Who may see how the system is doing: those who know `OPS_TOKEN`, or without one those on this very machine."""
 
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
@@ -53,7 +53,7 @@ def operators_only(token: str, show: Endpoint) -> Endpoint:
             reason, refusal = f"{why}; set OPS_TOKEN to ask from elsewhere", _forbidden()
         else:
             return await show(request)
-        if (held_back := throttle.passes(reason)) is not None:  # anybody can ask
+        if (held_back := throttle.passes(reason)) is not None:  # the whole internet may ask
             log.warning("operators_only", path=request.url.path, reason=reason, held_back=held_back)
         return refusal
 
@@ -70,7 +70,7 @@ def _knows(expected: bytes, request: Request) -> bool:
 
 
 def _why_not_local(request: Request) -> str:
-    """What speaks against somebody on this machine who asks for themselves; "" when nothing does."""
+    """What speaks against a caller on this machine who asks for themselves; "" when nothing does."""
     if request.client is None or not _is_loopback(request.client.host):
         return "asked from another machine"
     hosts = request.headers.getlist("host")

@@ -2,8 +2,8 @@
 
 import signal
 
-from rehearsal.customers import Theatre, reply_with
-from rehearsal.fault_injector import Stage
+from rehearsal.customers import Customers, reply_with
+from rehearsal.fault_injector import FaultInjector
 from rehearsal.faults.fault import HANDED_OVER, Fault
 from rehearsal.workload import Person
 from sandbox.meta.faults import Fault as GraphFault
@@ -13,106 +13,106 @@ from sandbox.model.faults import FAULTS
 LEASE_AND_MORE_SECONDS = 19.0
 
 
-def _nothing(_: Stage) -> None:
-    """The house is left in peace: what happens without any fault."""
+def _nothing(_: FaultInjector) -> None:
+    """Nothing is broken: what happens without any fault."""
 
 
-def _model_is_locked(theatre: Theatre, person: Person) -> None:
+def _model_is_locked(customers: Customers, person: Person) -> None:
     """Each conversation ends in a handover, so that there is something to tell Telegram."""
-    theatre.model_plays(person, for_good=FAULTS["reasoning_lock"])
+    customers.model_plays(person, for_good=FAULTS["reasoning_lock"])
 
 
-def _worker_replaced(stage: Stage) -> None:
+def _worker_replaced(injector: FaultInjector) -> None:
     """The other one is ready before the first is killed."""
-    stage.start("worker")
-    first = stage.aliases("worker")[0]
-    stage.later(3.0, lambda: _end(stage, first, signal.SIGKILL))
+    injector.start("worker")
+    first = injector.aliases("worker")[0]
+    injector.later(3.0, lambda: _end(injector, first, signal.SIGKILL))
 
 
-def _worker_deployed(stage: Stage) -> None:
+def _worker_deployed(injector: FaultInjector) -> None:
     """A rolling restart: the new one starts, the old one is told to end."""
-    first = stage.aliases("worker")[0]
-    stage.start("worker")
-    stage.later(2.0, lambda: stage.retire(first))
+    first = injector.aliases("worker")[0]
+    injector.start("worker")
+    injector.later(2.0, lambda: injector.retire(first))
 
 
-def _worker_frozen(stage: Stage) -> None:
+def _worker_frozen(injector: FaultInjector) -> None:
     """Frozen for longer than its leases last, beside another one; then it goes on as if no time had passed."""
-    stage.freeze("worker", LEASE_AND_MORE_SECONDS)
-    stage.start("worker")
+    injector.freeze("worker", LEASE_AND_MORE_SECONDS)
+    injector.start("worker")
 
 
-def _worker_killed_twice(stage: Stage) -> None:
-    stage.kill("worker")
-    stage.later(4.0, lambda: stage.kill("worker"))
+def _worker_killed_twice(injector: FaultInjector) -> None:
+    injector.kill("worker")
+    injector.later(4.0, lambda: injector.kill("worker"))
 
 
-def _redis_killed_twice(stage: Stage) -> None:
-    stage.kill_redis()
-    stage.later(3.0, stage.kill_redis)
+def _redis_killed_twice(injector: FaultInjector) -> None:
+    injector.kill_redis()
+    injector.later(3.0, injector.kill_redis)
 
 
-def _broker_flushed(stage: Stage) -> None:
-    stage.flush_broker()
-    stage.later(0.7, stage.flush_broker)
+def _broker_flushed(injector: FaultInjector) -> None:
+    injector.flush_broker()
+    injector.later(0.7, injector.flush_broker)
 
 
-def _redis_full(stage: Stage) -> None:
-    stage.redis_command("CONFIG", "SET", "maxmemory", 1)
-    stage.later(3.0, lambda: stage.redis_command("CONFIG", "SET", "maxmemory", 0))
+def _redis_full(injector: FaultInjector) -> None:
+    injector.redis_command("CONFIG", "SET", "maxmemory", 1)
+    injector.later(3.0, lambda: injector.redis_command("CONFIG", "SET", "maxmemory", 0))
 
 
-def _redis_read_only(stage: Stage) -> None:
+def _redis_read_only(injector: FaultInjector) -> None:
     """What a failover leaves behind: a server that answers and takes no writes."""
-    stage.redis_command("REPLICAOF", "127.0.0.1", 1)
-    stage.later(3.0, lambda: stage.redis_command("REPLICAOF", "NO", "ONE"))
+    injector.redis_command("REPLICAOF", "127.0.0.1", 1)
+    injector.later(3.0, lambda: injector.redis_command("REPLICAOF", "NO", "ONE"))
 
 
-def _everything_killed(stage: Stage) -> None:
-    stage.house.valkey.kill()
+def _everything_killed(injector: FaultInjector) -> None:
+    injector.own_stack.valkey.kill()
     for kind in ("web", "dispatcher", "worker"):
-        stage.kill(kind)
-    stage.house.valkey.restart()
+        injector.kill(kind)
+    injector.own_stack.valkey.restart()
 
 
-def _telegram_refuses(stage: Stage) -> None:
-    stage.theatre.telegram.refuse_next(403, "Forbidden: bot was kicked from the supergroup chat", times=2)
-    stage.later(6.0, stage.theatre.telegram.clear_faults)
+def _telegram_refuses(injector: FaultInjector) -> None:
+    injector.customers.telegram.refuse_next(403, "Forbidden: bot was kicked from the supergroup chat", times=2)
+    injector.later(6.0, injector.customers.telegram.clear_faults)
 
 
-def _telegram_throttles(stage: Stage) -> None:
-    stage.theatre.telegram.throttle_next(3, times=3)
-    stage.later(6.0, stage.theatre.telegram.clear_faults)
+def _telegram_throttles(injector: FaultInjector) -> None:
+    injector.customers.telegram.throttle_next(3, times=3)
+    injector.later(6.0, injector.customers.telegram.clear_faults)
 
 
-def _telegram_away(stage: Stage) -> None:
-    stage.theatre.telegram.refuse_next(502, "Bad Gateway", times=4)
-    stage.later(6.0, stage.theatre.telegram.clear_faults)
+def _telegram_away(injector: FaultInjector) -> None:
+    injector.customers.telegram.refuse_next(502, "Bad Gateway", times=4)
+    injector.later(6.0, injector.customers.telegram.clear_faults)
 
 
-def _telegram_loses_answers(stage: Stage) -> None:
-    stage.theatre.telegram.lose_answer_next(times=2)
-    stage.later(6.0, stage.theatre.telegram.clear_faults)
+def _telegram_loses_answers(injector: FaultInjector) -> None:
+    injector.customers.telegram.lose_answer_next(times=2)
+    injector.later(6.0, injector.customers.telegram.clear_faults)
 
 
-def _end(stage: Stage, alias: str, how: signal.Signals) -> None:
-    if alias in stage.house.running:
-        stage.house.kill(alias, how=how)
+def _end(injector: FaultInjector, alias: str, how: signal.Signals) -> None:
+    if alias in injector.own_stack.running:
+        injector.own_stack.kill(alias, how=how)
 
 
-def _second_dispatcher(stage: Stage) -> None:
-    stage.start("dispatcher")
+def _second_dispatcher(injector: FaultInjector) -> None:
+    injector.start("dispatcher")
 
 
-def _everything_slow(theatre: Theatre, person: Person) -> None:
-    theatre.model_plays(
+def _everything_slow(customers: Customers, person: Person) -> None:
+    customers.model_plays(
         person,
         Answer(content=reply_with([line.marker for line in person.lines]), delay_seconds=3.0, pause_seconds=0.03),
     )
-    theatre.graph_meets(person, *[GraphFault("slow", seconds=4.0)] * 4, reads=[GraphFault("slow", seconds=2.0)] * 2)
+    customers.graph_meets(person, *[GraphFault("slow", seconds=4.0)] * 4, reads=[GraphFault("slow", seconds=2.0)] * 2)
 
 
-HOUSE_FAULTS = (
+SYSTEM_FAULTS = (
     Fault(
         "everything_slow",
         "graph",

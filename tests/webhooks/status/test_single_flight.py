@@ -3,13 +3,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from webhooks.shared_look import SharedLook
+from webhooks.status.single_flight import SingleFlight
 
 pytestmark = pytest.mark.anyio
 
 
 @dataclass
-class House:
+class Source:
     """Answers when it is let, with how often it was looked at."""
 
     looks: int = 0
@@ -25,51 +25,51 @@ class House:
             raise self.failure
         return seen
 
-    def shared(self) -> SharedLook[int]:
-        return SharedLook(self.look, fresh_seconds=lambda seen: 5.0 if seen == 1 else 1.0, clock=lambda: self.now)
+    def shared(self) -> SingleFlight[int]:
+        return SingleFlight(self.look, fresh_seconds=lambda seen: 5.0 if seen == 1 else 1.0, clock=lambda: self.now)
 
 
 async def test_all_who_ask_together_share_one_look() -> None:
-    house = House()
-    shared = house.shared()
+    source = Source()
+    shared = source.shared()
     asking = [asyncio.create_task(shared.get()) for _ in range(100)]
     await asyncio.sleep(0)
-    house.may_answer.set()
+    source.may_answer.set()
 
     assert await asyncio.gather(*asking) == [1] * 100
-    assert house.looks == 1
+    assert source.looks == 1
 
 
 async def test_what_was_seen_holds_for_as_long_as_it_says() -> None:
-    house = House()
-    house.may_answer.set()
-    shared = house.shared()
+    source = Source()
+    source.may_answer.set()
+    shared = source.shared()
     seen = []
-    for house.now in (0.0, 4.9, 5.0, 5.9, 6.0):
+    for source.now in (0.0, 4.9, 5.0, 5.9, 6.0):
         seen.append(await shared.get())
 
     assert seen == [1, 1, 2, 2, 3]
 
 
 async def test_whoever_leaves_takes_the_look_from_nobody() -> None:
-    house = House()
-    shared = house.shared()
+    source = Source()
+    shared = source.shared()
     leaves, stays = asyncio.create_task(shared.get()), asyncio.create_task(shared.get())
     await asyncio.sleep(0)
     leaves.cancel()
     await asyncio.sleep(0)
-    house.may_answer.set()
+    source.may_answer.set()
 
     assert await stays == 1
     assert leaves.cancelled()
 
 
 async def test_a_look_that_fails_is_told_and_done_again() -> None:
-    house = House(failure=RuntimeError("a bug"))
-    house.may_answer.set()
-    shared = house.shared()
+    source = Source(failure=RuntimeError("a bug"))
+    source.may_answer.set()
+    shared = source.shared()
     with pytest.raises(RuntimeError, match="a bug"):
         await shared.get()
-    house.failure = None
+    source.failure = None
 
     assert await shared.get() == 2

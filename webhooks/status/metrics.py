@@ -1,4 +1,4 @@
-"""GET /metrics: the receiver's own counters, and what Redis knows of the whole house."""
+"""GET /metrics: the receiver's own counters, and what Redis knows of the whole system."""
 
 import asyncio
 from bisect import bisect_left
@@ -19,8 +19,8 @@ from bot.incoming.events import CustomerMessage, Deletion, Echo, Edit, Event, Po
 from runtime.logging import get_logger
 from webhooks.guards.budget import Budget
 from webhooks.guards.connections import Connections
-from webhooks.health import Freshness
-from webhooks.shared_look import SharedLook
+from webhooks.status.health import Freshness
+from webhooks.status.single_flight import SingleFlight
 
 log = get_logger(__name__)
 
@@ -39,7 +39,7 @@ class MetricsStore(Protocol):
 class ReceiverMetrics(Collector):
     """Counts POSTs by their answer and events by their kind, and measures how long an answer took.
 
-    Plain numbers, which become Prometheus' families when somebody looks: its own counters cost a POST more than the
+    Plain numbers, which become Prometheus' families when Prometheus asks: its own counters cost a POST more than the
     signature does.
     """
 
@@ -118,14 +118,14 @@ class MetricsEndpoint:
     def __init__(self, metrics: ReceiverMetrics, store: MetricsStore, freshness: Freshness) -> None:
         self._metrics = metrics
         self._store = store
-        self._house = SharedLook(
+        self._system = SingleFlight(
             self._look,
-            fresh_seconds=lambda seen: freshness.house_seconds if seen is not None else freshness.unwell_seconds,
+            fresh_seconds=lambda seen: freshness.system_seconds if seen is not None else freshness.unwell_seconds,
         )
 
     async def show(self, _request: Request) -> Response:
         """Never fails for want of Redis: the receiver's own numbers are wanted most when it is away."""
-        seen = await self._house.get()
+        seen = await self._system.get()
         families = [_redis_up(0)] if seen is None else [_redis_up(1), *(_family(*item) for item in seen.items())]
         registry = CollectorRegistry()
         registry.register(self._metrics)
@@ -158,9 +158,9 @@ def _family(name: str, values: Mapping[Labels, float]) -> Metric:
     names = [label for label, _ in next(iter(values), ())]
     family: CounterMetricFamily | GaugeMetricFamily
     if name.endswith("_total"):
-        family = CounterMetricFamily(name, f"Of the whole house: {what}", labels=names)
+        family = CounterMetricFamily(name, f"Of the whole system: {what}", labels=names)
     else:
-        family = GaugeMetricFamily(name, f"Of the whole house: {what}", labels=names)
+        family = GaugeMetricFamily(name, f"Of the whole system: {what}", labels=names)
     for labels, value in values.items():
         family.add_metric([label_value for _, label_value in labels], value)
     return family

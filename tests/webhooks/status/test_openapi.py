@@ -17,8 +17,8 @@ from tests.webhooks.support import LOOK_AGAIN, RECEIVED_MS, VERIFY_TOKEN, Rememb
 from webhooks.app import create_app
 from webhooks.endpoints import Limits
 from webhooks.guards.heads import HEAD_BYTES, MOST_HEADERS, MOST_PIPELINED
-from webhooks.health import Freshness
 from webhooks.payloads import parse_body
+from webhooks.status.health import Freshness
 
 pytestmark = pytest.mark.anyio
 
@@ -223,7 +223,7 @@ def test_the_limits_named_are_the_limits() -> None:
     assert "256 headers or 16 KiB" in described(WEBHOOK, "post", "400")["description"]
     assert (MOST_HEADERS, MOST_PIPELINED) == (256, 8)
     seconds = Freshness()
-    assert (seconds.ready_seconds, seconds.house_seconds, seconds.unwell_seconds) == (1, 5, 0.5)
+    assert (seconds.ready_seconds, seconds.system_seconds, seconds.unwell_seconds) == (1, 5, 0.5)
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name[0] in "IM"])

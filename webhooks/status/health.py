@@ -1,4 +1,4 @@
-"""GET /health/*: is this process alive, can it store what it hears, and how is the whole house?"""
+"""GET /health/*: is this process alive, can it store what it hears, and how is the whole system?"""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import NightshiftError
 from runtime.logging import get_logger
-from webhooks.shared_look import SharedLook
+from webhooks.status.single_flight import SingleFlight
 
 log = get_logger(__name__)
 
@@ -32,7 +32,7 @@ class HealthStore(Protocol):
     async def writable(self) -> bool: ...
 
 
-class HouseStore(Protocol):
+class SystemHealthStore(Protocol):
     async def system_health(self) -> Mapping[str, Any]:
         """The body of /health/system, by heartbeats and the ledger."""
         ...
@@ -42,22 +42,22 @@ class HouseStore(Protocol):
 class Freshness:
     """Seconds for which an answer is given again, so that asking costs Redis little however often it is done.
 
-    `unwell_seconds`: what is not well is looked at sooner, since somebody may be waiting for it to be.
+    `unwell_seconds`: what is not well is looked at sooner, since an operator may be waiting for it to be.
     """
 
     ready_seconds: float = 1.0
-    house_seconds: float = 5.0
+    system_seconds: float = 5.0
     unwell_seconds: float = 0.5
 
 
 class HealthEndpoints:
-    def __init__(self, store: HealthStore, house: HouseStore, freshness: Freshness) -> None:
+    def __init__(self, store: HealthStore, operator_store: SystemHealthStore, freshness: Freshness) -> None:
         self._store = store
-        self._house = house
-        self._ready = SharedLook(self._look_at_store, fresh_seconds=lambda _: freshness.ready_seconds)
-        self._system = SharedLook(
-            self._look_at_house,
-            fresh_seconds=lambda seen: freshness.house_seconds if seen["ok"] else freshness.unwell_seconds,
+        self._operator_store = operator_store
+        self._ready = SingleFlight(self._look_at_store, fresh_seconds=lambda _: freshness.ready_seconds)
+        self._system = SingleFlight(
+            self._look_at_system,
+            fresh_seconds=lambda seen: freshness.system_seconds if seen["ok"] else freshness.unwell_seconds,
         )
 
     async def live(self, _request: Request) -> Response:
@@ -80,10 +80,10 @@ class HealthEndpoints:
             log.warning("receiver_not_ready", error=type(exc).__name__)
             return False
 
-    async def _look_at_house(self) -> Mapping[str, Any]:
+    async def _look_at_system(self) -> Mapping[str, Any]:
         try:
             async with asyncio.timeout(_SYSTEM_SECONDS):
-                return await self._house.system_health()
+                return await self._operator_store.system_health()
         except (NightshiftError, TimeoutError) as exc:
             log.warning("system_health_unknown", error=type(exc).__name__)
             return _REDIS_AWAY

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from clients.llm.requests import ModelRequest, encode
-from clients.llm.token_limits import Room
+from clients.llm.token_limits import TokenLimits
 
 LEAST_ANSWER_TOKENS: Final = 256  # fewer hold no reply to a customer
 THOUGHTS: Final = ("reasoning", "reasoning_content", "reasoning_details")
@@ -19,7 +19,7 @@ LIMIT_NAMES: Final = ("max_tokens", "max_completion_tokens")
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class ModelQuirks:
     """Nothing is known of a model at first: it gets what any OpenAI-compatible server takes.
 
     `window` is in tokens, prompt and answer together; of them the server counted `counted` for the messages and tools
@@ -47,7 +47,7 @@ class Manners:
         return now_ms >= self.no_tools_until_ms
 
     def fit(self, request: ModelRequest, *, now_ms: int) -> ModelRequest:
-        """The request without the wishes that this model does not grant; the same again for one that fits already."""
+        """The request without the fields that this model does not grant; the same again for one that fits already."""
         fitting = request
         if not self.takes_tools(now_ms=now_ms) and request.tools:
             fitting = replace(fitting, tools=(), tool_choice=None)
@@ -74,31 +74,31 @@ class Manners:
             body["messages"] = self._messages(body["messages"])
         return body
 
-    def after_limit_name(self, refused: str) -> "Manners | None":
+    def after_limit_name(self, refused: str) -> "ModelQuirks | None":
         """For a server that does not know the name `refused`; None when it was sent none."""
         if not refused:
             return None
         further = LIMIT_NAMES[LIMIT_NAMES.index(refused) + 1 :]
         return replace(self, limit_name=next(iter(further), "")) if self.limit_name == refused else self
 
-    def with_room(self, room: Room, request: ModelRequest, *, now_ms: int) -> "Manners | None":
+    def with_token_limits(self, told: TokenLimits, request: ModelRequest, *, now_ms: int) -> "ModelQuirks | None":
         """After this request was refused for what its answer may have; None when a shorter one would be no reply."""
         limit, learned = request.max_tokens, self
         until_ms = now_ms + PASSING_MS
-        if room.most:
-            learned = replace(self, most_tokens=room.most)
-        elif room.window:
+        if told.most:
+            learned = replace(self, most_tokens=told.most)
+        elif told.window:
             size = _size_of(request)
-            if room.prompt and room.window - room.prompt < LEAST_ANSWER_TOKENS:
+            if told.prompt and told.window - told.prompt < LEAST_ANSWER_TOKENS:
                 return None  # it is the prompt that is too long
             # Where the server does not say what it counted, three bytes are taken for a token, which is rather too
             # many tokens than too few (English has four, Russian four to six), and half of the answer for enough.
-            counted = room.prompt or room.window - min(room.window - size // 3, limit // 2)
-            learned = replace(self, window=room.window, counted=counted, counted_bytes=size)
-        elif room.excess:
-            learned = replace(self, affordable=limit - room.excess, affordable_until_ms=until_ms)
+            counted = told.prompt or told.window - min(told.window - size // 3, limit // 2)
+            learned = replace(self, window=told.window, counted=counted, counted_bytes=size)
+        elif told.excess:
+            learned = replace(self, affordable=limit - told.excess, affordable_until_ms=until_ms)
         else:
-            affordable = limit // 2 if room.affordable is None else room.affordable
+            affordable = limit // 2 if told.affordable is None else told.affordable
             learned = replace(self, affordable=affordable, affordable_until_ms=until_ms)
         after = learned._limit(request, now_ms)
         return learned if LEAST_ANSWER_TOKENS <= after < limit else None
@@ -110,10 +110,10 @@ class Manners:
         if now_ms < self.affordable_until_ms:
             limits.append(self.affordable)
         if self.window:
-            limits.append(max(self._room_for(request), min(LEAST_ANSWER_TOKENS, request.max_tokens)))
+            limits.append(max(self._tokens_left_for(request), min(LEAST_ANSWER_TOKENS, request.max_tokens)))
         return min(limits)
 
-    def _room_for(self, request: ModelRequest) -> int:
+    def _tokens_left_for(self, request: ModelRequest) -> int:
         """What the window leaves for the answer, by what the server counted for the one that was refused."""
         more_bytes = _size_of(request) - self.counted_bytes
         density = min(self.counted / self.counted_bytes, MOST_TOKENS_PER_BYTE)

@@ -19,6 +19,7 @@ from store.accounts.pacing import Place
 from store.accounts.parking import Parked, token_mark
 from store.hashing import key_of, text_hash
 from store.keys import CLOCK_AHEAD, EVENTS, conversation_key
+from store.limits import HISTORY_LINES
 from store.plans import further_fields
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
@@ -33,7 +34,6 @@ ACCOUNT_MISSING_SECONDS = 3600.0
 # Until a worker that does not have a conversation's account looks again: while one is alive that has it, and else.
 ACCOUNT_SOON_SECONDS = 2.0
 ACCOUNT_LATER_SECONDS = 30.0
-HISTORY_LINES = 60  # kept; what the model gets of it is the agent's choice
 
 
 class LeaseLost(NightshiftError):

@@ -18,7 +18,7 @@ from bot.incoming.events import (
     PolicyEnforcement,
     ThreadControl,
 )
-from store.known_messages import SEEN_SECONDS
+from store.limits import SEEN_SECONDS
 
 CLOCKS_APART_SECONDS = 12 * 3600.0
 """By so much our clock may be behind Meta's, and nothing that was forgotten is taken for new."""

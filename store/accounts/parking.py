@@ -69,6 +69,6 @@ def token_mark(account: Account) -> str:
 
 
 def parked_for(value: str, mark: str) -> str:
-    """Why a sender whose token has this `mark` must rest, "" when it need not; as common.lua, rests_for."""
+    """Why a sender whose token has this `mark` must rest, "" when it need not; as include/parking.lua, rests_for."""
     reason, _, marks = value.partition(" ")
     return reason if not marks or mark in marks.split(" ") else ""

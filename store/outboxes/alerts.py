@@ -36,7 +36,7 @@ class AlertOutbox:
         return str(await self._scripts.run("settle_alert", alert_id, shown, "", wait, tries, most))
 
     async def kept(self, alert_id: str, *, shown: int, tries: int, again_in_seconds: float) -> None:
-        """Nobody is there to deliver it to: it stays, until it is among too many (common.lua, make_room)."""
+        """Nobody is there to deliver it to: it stays, until it is among too many (include/alerts.lua, make_room)."""
         await self._scripts.run("settle_alert", alert_id, shown, "", round(again_in_seconds * 1000), tries, 0)
 
     async def close(self, alert_id: str, *, shown: int) -> bool:

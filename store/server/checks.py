@@ -133,7 +133,7 @@ async def _rights(client: Store, name: str, commands: Sequence[str]) -> list[Fin
     scripts = Scripts(client)
     fix = f"give the user ~{PREFIX}* &{PREFIX}* +@all, or all keys and channels"
     try:
-        await scripts.raw("receive", 0, 0, 0, "{}")
+        await scripts.raw("receive", 0, 0, "{}")
         refused = await scripts.raw("rights", *commands)
     except ResponseError as exc:
         if _is_outage(exc):

@@ -1,7 +1,7 @@
 """The server's clock may jump: it is set right (or wrong), a machine sleeps, a failover brings another machine's clock.
 
-Every script takes its time from the server (common.lua), so one that jumps moves all deadlines at once. The dispatcher
-asks every few seconds anyway, and its own steady clock says what should have come.
+Every script takes its time from the server (include/clock.lua), so one that jumps moves all deadlines at once. The
+dispatcher asks every few seconds anyway, and its own steady clock says what should have come.
 
 *Back*: what was written before lies in the future, by as much as the clock has gone. No deadline may lie further ahead
 than one of its kind can, so all that do are pulled back to there. That can be done twice, or by two, and does nothing

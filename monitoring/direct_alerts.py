@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bot.alerting import AlertWords, Surroundings, render_alert
+from bot.alerts.rendering import AlertWords, Surroundings, render_alert
 from runtime.clock import local
 from runtime.files.alert_words import PROMPTS, AlertWordsInvalid, read_alert_words
 from runtime.logging import get_logger

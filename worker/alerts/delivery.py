@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bot.alerting import Surroundings, alert_backoff_seconds, render_alert
+from bot.alerts.rendering import Surroundings, alert_backoff_seconds, render_alert
 from bot.errors import NightshiftError, OutcomeUnknown
 from bot.incoming.events import Channel
 from runtime.clock import local

@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.alerting import AlertWords, Surroundings, alert_backoff_seconds, duration, render_alert
+from bot.alerts.rendering import AlertWords, Surroundings, alert_backoff_seconds, duration, render_alert
 from tests.rooms import ROOT
 from worker.alerts.alert_words import load_alert_words
 

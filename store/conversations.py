@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, Enclosure, HistoryLine, PartState, PlanMeta
 from bot.errors import NightshiftError
 from bot.outcome import Deferral, Outcome
@@ -18,6 +19,7 @@ from runtime.settings import Settings
 from store.accounts.pacing import Place
 from store.accounts.parking import Parked, token_mark
 from store.hashing import key_of, text_hash
+from store.outboxes.alerts import packed
 from store.plans import further_fields
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
@@ -48,7 +50,7 @@ class Incident:
     """An alert raised in the same script that closes the messages; `id` is what makes two of them the same."""
 
     id: str
-    body: Mapping[str, Any]
+    alert: Alert
 
 
 class Conversations:
@@ -249,7 +251,7 @@ class Lease:
             HISTORY_LINES,
             orjson.dumps(dict(fields or {})).decode(),
             incident.id if incident else "",
-            orjson.dumps(dict(incident.body)).decode() if incident else "",
+            packed(incident.alert) if incident else "",
             self.revised,
             len(keys),
             *keys,
@@ -262,7 +264,7 @@ class Lease:
 
     async def abandon(self, why: str, incident: Incident) -> int:
         """Close all that is open by its keys alone: no turn comes to the end of it. How many messages were closed."""
-        body = orjson.dumps(dict(incident.body)).decode()
+        body = packed(incident.alert)
         closed = int(await self._scripts.run("abandon", self.conversation_id, self.token, why, incident.id, body))
         if closed < 0:
             raise LeaseLost("abandon")
@@ -283,10 +285,10 @@ class Lease:
             round(ACCOUNT_SOON_SECONDS * 1000),
             round(ACCOUNT_LATER_SECONDS * 1000),
             alert.id,
-            orjson.dumps(dict(alert.body)).decode(),
+            packed(alert.alert),
             window_closing.id if window_closing else "",
-            orjson.dumps(dict(window_closing.body)).decode() if window_closing else "",
-            str(window_closing.body.get("acted_at", "")) if window_closing else "",
+            packed(window_closing.alert) if window_closing else "",
+            str(window_closing.alert.acted_at or "") if window_closing else "",
         )
         if answer == "lost":
             raise LeaseLost("hold_for_account")
@@ -315,9 +317,9 @@ class Lease:
             "1" if failed else "",
             "1" if drop_plan else "",
             window_closing.id if window_closing else "",
-            orjson.dumps(dict(window_closing.body)).decode() if window_closing else "",
+            packed(window_closing.alert) if window_closing else "",
             self.notebook,
-            str(window_closing.body.get("acted_at", "")) if window_closing else "",
+            str(window_closing.alert.acted_at or "") if window_closing else "",
             self.revised,
         )
         if int(answer) < 0:

@@ -3,10 +3,12 @@
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from bot.alerts.alert import Alert
 from bot.incoming.comments import wants_private_reply
 from bot.incoming.events import (
     Channel,
@@ -29,6 +31,7 @@ from runtime.settings import Settings
 from store.connection import StoreUnavailable, connect, store_error
 from store.hashing import bare_hash, key_of, text_hash
 from store.health import SystemHealth
+from store.outboxes.alerts import packed
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.unread_messages import unread_alert
 from store.scripts import Scripts
@@ -258,13 +261,13 @@ def _people(settings: Settings) -> dict[str, list[int]]:
     }
 
 
-def _told_once(event: Noted, now_ms: int) -> tuple[str, str | bytes]:
+def _told_once(event: Noted, now_ms: int) -> tuple[str, str]:
     """Id and body of an alert: one for each account that is not configured, one a day about what is too old."""
     if not event.account_id or event.kind not in ("unknown_account", "too_old"):
         return "", ""
     account = event.account_id[:40]
-    body = {"rule": event.kind, "detail": account, "first_at": now_ms, "count": 1}
-    return f"system:{event.kind}:{account if event.kind == 'unknown_account' else utc_day(now_ms)}", _json(body)
+    alert = Alert(event.kind, detail=account, first_at=now_ms)
+    return f"system:{event.kind}:{account if event.kind == 'unknown_account' else utc_day(now_ms)}", packed(alert)
 
 
 def _to_be_read(kind: str, unread: UnreadMessage, now_ms: int) -> list[_Argument]:
@@ -275,25 +278,17 @@ def _to_be_read(kind: str, unread: UnreadMessage, now_ms: int) -> list[_Argument
     alert_id, alert = unread_alert(channel, account, now_ms=now_ms)
     at = str(unread.at_ms)
     key = key_of("message", unread.mid)
-    return ["g", cid, channel, account, customer, key, at, kind, alert_id, _json(alert), _json(record)]
+    return ["g", cid, channel, account, customer, key, at, kind, alert_id, packed(alert), _json(record)]
 
 
 def _policy(event: PolicyEnforcement, now_ms: int) -> list[_Argument]:
     """Meta's warning or block of an account; an unblock lifts the block and is not told."""
     channel, account_id = event.channel.value, event.account_id
     key = key_of("policy_enforcement", f"{channel} {account_id} {event.action} {event.at_ms}")
-    alert: str | bytes = ""
+    alert = ""
     if event.action in ("block", "warning"):
-        alert = _json(
-            {
-                "rule": f"account_policy_{event.action}",
-                "detail": event.reason,
-                "channel": channel,
-                "account": account_id,
-                "first_at": now_ms,
-                "count": 1,
-            }
-        )
+        policy = Alert(f"account_policy_{event.action}", detail=event.reason, channel=channel, account=account_id)
+        alert = packed(replace(policy, first_at=now_ms))
     # Should the unblock be lost, a send tries every so often whether the block still stands.
     longest = str(_ms(RESTRICTED_SECONDS))
     return ["p", "", channel, account_id, "", key, str(event.at_ms), event.action, longest, "", alert]

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bot.alerts.alert import Alert
 from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from monitoring.check_in import CheckIn
 from monitoring.deafness import MOST_IN_A_ROW, Deafness, Hearing
@@ -134,7 +135,7 @@ class Watched:
         await self.scripts.command("ZINCRBY", "ns:open", -3_600_000, member)
 
     async def raised(self) -> list[str]:
-        return sorted(alert_id for alert_id, _ in await self.outbox.waiting())
+        return sorted(waiting.id for waiting in await self.outbox.waiting())
 
     @property
     def said(self) -> list[str]:
@@ -170,9 +171,9 @@ async def test_without_a_worker_the_dispatcher_tells_by_itself_and_once(watched:
 
     assert watched.said == [NO_WORKER]
     assert await watched.raised() == ["system:no_worker"]
-    body = await watched.outbox.load("system:no_worker")
-    assert body is not None
-    assert (body["delivered"], body["message_id"]) == (1, "1")  # so that a worker, once there, need not repeat it
+    waiting = await watched.outbox.load("system:no_worker")
+    assert waiting is not None
+    assert (waiting.delivered, waiting.message_id) == (1, "1")  # so that a worker, once there, need not repeat it
 
 
 async def test_several_watchers_say_a_thing_once_and_its_end_once(watched: Watched) -> None:
@@ -307,11 +308,11 @@ async def test_an_overdue_message_knows_no_grace(watched: Watched) -> None:
     await watchdog.look()
 
     assert await watched.raised() == ["system:overdue"]
-    body = await watched.outbox.load("system:overdue")
-    assert body is not None
-    assert body["detail"] == "1"
+    waiting = await watched.outbox.load("system:overdue")
+    assert waiting is not None
+    assert waiting.alert.detail == "1"
     [[_, received_ms]] = await watched.scripts.command("ZRANGE", "ns:open", 0, 0, "WITHSCORES")
-    assert body["waiting_since"] == float(received_ms)
+    assert waiting.alert.waiting_since == float(received_ms)
     assert watched.said == []  # the worker lives: it has a minute to deliver this
 
 
@@ -371,7 +372,7 @@ def test_judges_answer_only_what_they_can_know() -> None:
         return judge(view, watched_seconds=seconds)  # type: ignore[operator, no-any-return]
 
     assert judged(judge_workers, nobody, 10) == {"overdue": None}
-    assert judged(judge_workers, nobody, 60) == {"overdue": None, "no_worker": {}}
+    assert judged(judge_workers, nobody, 60) == {"overdue": None, "no_worker": Alert("no_worker")}
     assert judged(judge_workers, everybody, 0) == {"overdue": None, "no_worker": None}
     assert judged(judge_dispatcher, nobody, 10) == {}
     assert judged(judge_dispatcher, everybody, 0) == {"no_dispatcher": None}

@@ -198,7 +198,7 @@ async def test_what_costs_answers_is_told_to_the_managers_once(bench: Bench, ser
         telling.cancel()
         await redis.aclose()
 
-    assert [(body["rule"], body["detail"], body["count"]) for _, body in waiting] == [(rule, MODEL, 1)]
+    assert [(one.alert.rule, one.alert.detail, one.alert.count) for one in waiting] == [(rule, MODEL, 1)]
 
 
 @pytest.mark.parametrize("locale", ["ru", "en"])

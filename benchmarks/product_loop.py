@@ -88,11 +88,11 @@ async def main() -> None:
         agent = house.agent(account_of(house))
 
         async def turn() -> str:
-            thought = await agent.think(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
+            result = await agent.run(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
             steps = 1 if kind == "plain" else 4
-            if thought.reply is None or len(thought.attempts) != steps:
-                raise RuntimeError(f"{len(thought.attempts)} steps, {thought.rule or 'no rule'}")
-            return thought.reply.text
+            if result.reply is None or len(result.attempts) != steps:
+                raise RuntimeError(f"{len(result.attempts)} steps, {result.rule or 'no rule'}")
+            return result.reply.text
 
         tell(await measure(turn, turns))
 

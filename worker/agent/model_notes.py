@@ -15,7 +15,7 @@ ALERTS = {Repair.NO_TOOLS.value: "model_no_tools", LOW_BALANCE: "model_balance_l
 
 
 class ModelNotes:
-    """Hears of each lesson as `LLMClient` learns it; `run`, a background job, brings the grave ones into the alert
+    """Hears what `LLMClient` learns of a server. `run`, a background job, brings the grave notes into the alert
     outbox. `now_ms`: the house's clock."""
 
     def __init__(self, outbox: AlertOutbox, *, now_ms: Callable[[], int]) -> None:

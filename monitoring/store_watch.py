@@ -45,7 +45,7 @@ class StoreWatch:
         try:
             await self._health.writable()
             await self._well()
-        except (StoreUnavailable, StoreBroken) as exc:  # refused is refused, whoever is to blame
+        except (StoreUnavailable, StoreBroken) as exc:  # refused is refused, Redis or our own rights being to blame
             await self._failing(str(exc))
             return False
         return True

@@ -2,7 +2,7 @@
 Meta is heard.
 
 What is wrong is raised in the durable outbox, which a worker delivers. Since the worker may be what is wrong, an alert
-that nobody delivers is told from here. The state is kept in Redis, so that any number of watchers says a thing once.
+that no worker delivers is told from here. The state is kept in Redis, so that any number of watchers says a thing once.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -33,7 +33,7 @@ log = get_logger(__name__)
 
 PERIOD_SECONDS = 5.0
 LOOK_SECONDS = 60.0  # the longest that one look takes: telling by Telegram is part of it
-GRACE_SECONDS = 60.0  # after a start, or an outage of Redis, nobody has had the time to be heard of
+GRACE_SECONDS = 60.0  # after a start, or an outage of Redis, no process has had the time to be heard of
 STEADY_SECONDS = 30.0  # it is well again when no watcher has seen it broken for so long
 DELIVERY_SECONDS = 60.0  # longer than that an alert does not wait for a worker, alive as that may seem
 TELL_AGAIN_SECONDS = 30.0
@@ -47,14 +47,14 @@ Judgement = Mapping[str, Alert | None]
 
 
 def judge_workers(view: View, *, watched_seconds: float) -> Judgement:
-    """The dispatcher's question: does somebody answer, and in time? Overdue messages know no grace."""
+    """The dispatcher's question: does a worker answer, and in time? Overdue messages know no grace."""
     alive = _judge_alive(NO_WORKER, alive=view.count("worker") > 0, watched_seconds=watched_seconds)
     overdue = Alert(OVERDUE, detail=str(view.overdue), waiting_since=view.overdue_since_ms) if view.overdue else None
     return {**alive, OVERDUE: overdue}
 
 
 def judge_dispatcher(view: View, *, watched_seconds: float) -> Judgement:
-    """The receiver's question: does somebody hand out what it stores?"""
+    """The receiver's question: does a dispatcher hand out what it stores?"""
     return _judge_alive(NO_DISPATCHER, alive=view.count("dispatcher") > 0, watched_seconds=watched_seconds)
 
 
@@ -101,7 +101,7 @@ class Watchdog:
         return view
 
     def lose_sight(self) -> None:
-        """Redis was away: afterwards nobody has had the time to be heard of."""
+        """Redis was away: afterwards no process has had the time to be heard of."""
         self._watching_since = self._clock()
 
     async def _remember(self, judgement: Judgement) -> None:
@@ -152,7 +152,7 @@ class ReceiverWatch:
 
 
 async def watch_workers(settings: Settings) -> None:
-    """The dispatcher's watchdog, until it is cancelled; it also checks in with whoever waits outside."""
+    """The dispatcher's watchdog, until it is cancelled; it also checks in with the service that waits outside."""
     async with AsyncExitStack() as stack:
         scripts, alerts = _open(stack, settings, "dispatcher-watchdog")
         watchdog = _watchdog(judge_workers, scripts, settings, alerts)

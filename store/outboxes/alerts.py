@@ -1,4 +1,4 @@
-"""The durable alert outbox: an alert is in Redis before anybody tries to tell a manager."""
+"""The durable alert outbox: an alert is in Redis before a worker tries to tell a manager."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,7 +11,7 @@ from store.scripts import Scripts
 
 log = get_logger(__name__)
 
-GIVE_UP_SECONDS = 24 * 3600.0  # of failures: whoever could be helped by it has lost the messaging window by then
+GIVE_UP_SECONDS = 24 * 3600.0  # of failures: the customer it is about has left the messaging window by then
 LINGER_SECONDS = 600.0  # within this time the same incident updates its message instead of sending another
 
 _FIGURES = frozenset(("count", "tries", "delivered", "failing_at", "failing_since"))

@@ -1,4 +1,4 @@
-"""A turn as Sentry's agent monitoring sees it: names and figures, never a word of what was asked, thought or said."""
+"""A run as Sentry's agent monitoring sees it: names and figures, never a word of a customer, a model or its reasoning."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -101,7 +101,7 @@ async def _who(house: House, account: Any, conversation_id: str) -> tuple[str, s
 
 
 def _account_name(house: House, channel: str, account_id: str, *, whole: bool) -> str:
-    """The business and the channel; the long id only where it tells two accounts apart, or somebody has to mend it."""
+    """The business and the channel; the long id only where it tells two accounts apart, or a manager has to mend it."""
     name = f"{house.settings.config.business.name}, {channel.capitalize()}"
     alike = sum(1 for account in house.settings.config.accounts if account.channel == channel)
     return f"{name} {account_id}" if whole or alike > 1 else name

@@ -52,7 +52,7 @@ def test_an_address_cut_by_trimming_is_none(kept: int) -> None:
 
 
 @pytest.mark.parametrize("length", range(MAX_BYTES // 2 - 120, MAX_BYTES // 2))
-def test_an_address_cut_by_the_notebook_is_none(length: int) -> None:
+def test_an_address_cut_by_the_scratchpad_is_none(length: int) -> None:
     text = f"search {{}}\n{'a' * length} {PAGE}{'/more' * 2000}"
 
     found = read_scratchpad(write_scratchpad([text], "", at_ms=1), now_ms=2)

@@ -40,7 +40,7 @@ def text_of(request: dict[str, Any]) -> str:
 # Repairs: the same rung with the request mended.
 
 
-async def test_lost_thoughts_are_met_by_telling_the_search_as_plain_words(bench: Bench) -> None:
+async def test_lost_reasoning_are_met_by_telling_the_search_as_plain_words(bench: Bench) -> None:
     bench.model.script([SEARCH, FAULTS["400_reasoning_lost"], good()])
 
     result = await bench.run()
@@ -392,7 +392,7 @@ async def test_salvage_is_off_by_default(bench: Bench) -> None:
     assert "salvage" not in {a.rung for a in result.attempts}
 
 
-async def test_a_draft_in_the_thoughts_is_rewritten_by_the_fallback_model(bench: Bench) -> None:
+async def test_a_draft_in_the_reasoning_is_rewritten_by_the_fallback_model(bench: Bench) -> None:
     def play(request: ChatRequest) -> Any:
         asked_to_rewrite = DRAFT in text_of(dict(request.body))
         return (good() if asked_to_rewrite else LOCKED_DRAFT).response(request)
@@ -411,7 +411,7 @@ async def test_a_draft_in_the_thoughts_is_rewritten_by_the_fallback_model(bench:
     assert "tools" not in last
 
 
-async def test_thoughts_without_a_reply_in_them_are_not_salvaged(bench: Bench) -> None:
+async def test_reasoning_without_a_reply_in_them_is_not_salvaged(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["reasoning_lock"])
 
     result = await bench.run(salvage=True)
@@ -420,10 +420,10 @@ async def test_thoughts_without_a_reply_in_them_are_not_salvaged(bench: Bench) -
     assert len(bench.model.requests) == 4
 
 
-# The thoughts of failures.
+# The reasoning of failures.
 
 
-async def test_thoughts_of_failures_are_handed_on_and_those_of_replies_are_not(bench: Bench) -> None:
+async def test_reasoning_of_failures_is_handed_on_and_that_of_replies_is_not(bench: Bench) -> None:
     bench.model.script([LOCKED_DRAFT, good()])
 
     result = await bench.run()
@@ -432,7 +432,7 @@ async def test_thoughts_of_failures_are_handed_on_and_those_of_replies_are_not(b
     assert result.reasonings[0].text == LOCKED_DRAFT.reasoning
 
 
-async def test_thoughts_without_end_leave_what_they_were(bench: Bench) -> None:
+async def test_reasoning_without_end_leaves_what_it_was(bench: Bench) -> None:
     bench.model.script([FAULTS["thinking_forever"]])
     bench.model.play_for_good(good())
 
@@ -447,7 +447,7 @@ async def test_thoughts_without_end_leave_what_they_were(bench: Bench) -> None:
     assert failed.prompt_tokens > 0
 
 
-async def test_what_a_failed_turn_had_begun_to_say_goes_to_the_notebook(bench: Bench) -> None:
+async def test_what_a_failed_turn_had_begun_to_say_goes_to_the_scratchpad(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["stall"])
     heard: list[str] = []
 

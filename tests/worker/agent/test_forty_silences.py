@@ -25,11 +25,11 @@ CALLS_ON = ("main", "main", "main", "main", "kick_2", "fallback")  # three tool 
 
 @dataclass(frozen=True)
 class Row:
-    """`rule` is what the telemetry calls it; `climb` the rungs asked when it plays for good, the second of which
+    """`rule` is what the telemetry calls it; `rungs` the rungs asked when it plays for good, the second of which
     rescues a fault that plays once. `whole` is the rule where a server that does not stream makes it another fault."""
 
     rule: str
-    climb: Sequence[str]
+    rungs: Sequence[str]
     whole: "Row | None" = None
 
 
@@ -158,7 +158,7 @@ ELSEWHERE = {
     "slow",  # an answer like any other, only later
     "kick_apology",  # means something only after a kick: below
     "error_after_text",  # as cut_stream where it is streamed, a good answer where not: below
-    "call_emitted_again",  # its stream has lost the thoughts: below
+    "call_emitted_again",  # its stream has lost the reasoning: below
 }
 
 
@@ -210,8 +210,8 @@ async def test_once_is_rescued_by_the_next_rung(bench: Bench, name: str, streame
         assert result.rescued_by == ""
         return
     assert result.reply.text == RESCUE
-    assert rungs(result) == tuple(row.climb[:2])
-    assert result.rescued_by == row.climb[1]
+    assert rungs(result) == tuple(row.rungs[:2])
+    assert result.rescued_by == row.rungs[1]
     assert [a.rule for a in result.attempts] == [row.rule, "ok"]
     assert not result.partial
 
@@ -227,7 +227,7 @@ async def test_for_good_only_the_stub_is_left(bench: Bench, name: str, streamed:
 
     assert result.reply is None
     assert result.rule == row.rule
-    assert rungs(result) == tuple(row.climb)
+    assert rungs(result) == tuple(row.rungs)
     assert {a.rule for a in result.attempts} == {row.rule}
     check_telemetry(result, bench.model.requests)
 
@@ -273,7 +273,7 @@ async def test_a_model_that_takes_all_the_time_once_leaves_enough_for_the_next(b
 
     assert result.reply is not None
     assert result.reply.text == RESCUE
-    assert rungs(result) == tuple(TIMED[name].climb[:2])
+    assert rungs(result) == tuple(TIMED[name].rungs[:2])
     assert result.attempts[0].rule == TIMED[name].rule
 
 
@@ -292,7 +292,7 @@ async def test_models_that_take_all_the_time_leave_enough_for_the_stub(bench: Be
     result = await bench.run(seconds=4)
 
     assert result.reply is None
-    assert rungs(result) == tuple(TIMED[name].climb)
+    assert rungs(result) == tuple(TIMED[name].rungs)
     assert result.attempts[0].rule == TIMED[name].rule
 
 
@@ -343,7 +343,7 @@ async def test_a_call_that_is_emitted_again_runs_once(bench: Bench) -> None:
     result = await bench.run()
 
     assert result.reply is not None
-    # Its stream has no thoughts to send back, so the server refuses the tool step, and it is told as plain words.
+    # Its stream has no reasoning to send back, so the server refuses the tool step, and it is told as plain words.
     assert [a.verdict for a in result.attempts] == ["tool_step", "call_failed", "success"]
     assert bench.model.requests[-1]["messages"][-1]["content"].count("search_knowledge") == 1
 

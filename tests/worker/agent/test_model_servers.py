@@ -174,9 +174,9 @@ async def test_two_turns_at_once_learn_the_same_and_both_answer(bench: Bench) ->
     bench.model.play_for_good(good())
     llm = bench.client()
 
-    thoughts = await asyncio.gather(*(bench.run(llm=llm, name=MODEL) for _ in range(8)))
+    results = await asyncio.gather(*(bench.run(llm=llm, name=MODEL) for _ in range(8)))
 
-    assert all(result.reply is not None for result in thoughts)
+    assert all(result.reply is not None for result in results)
 
 
 @pytest.mark.parametrize(("server", "rule"), [("ollama", "model_no_tools"), ("poor", "model_balance_low")])

@@ -115,7 +115,7 @@ async def test_once_ends_in_a_fit_reply(bench: Bench, name: str) -> None:
         assert rungs(result) == ("main",)
         return
     assert result.reply.text == RESCUE
-    assert rungs(result) == tuple(end.climb[:2])
+    assert rungs(result) == tuple(end.rungs[:2])
     assert [a.rule for a in result.attempts] == [end.rule, "ok"]
 
 
@@ -129,7 +129,7 @@ async def test_for_good_ends_in_the_stub(bench: Bench, name: str) -> None:
 
     assert result.reply is None
     assert result.rule == end.rule
-    assert rungs(result) == tuple(end.climb)
+    assert rungs(result) == tuple(end.rungs)
     assert len(bench.model.requests) == len(result.attempts)
 
 

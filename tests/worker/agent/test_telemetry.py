@@ -112,7 +112,7 @@ async def test_no_words_of_anybody_are_in_the_records(bench: Bench, redis: Store
     assert "Thinking about" not in everything
 
 
-async def test_the_thoughts_of_failures_are_kept_for_a_week_and_no_others(bench: Bench, redis: Store) -> None:
+async def test_the_reasoning_of_failures_is_kept_for_a_week_and_no_others(bench: Bench, redis: Store) -> None:
     scripts = Scripts(redis)
     records = await play_a_day(bench, Telemetry(scripts))
 
@@ -216,8 +216,8 @@ async def test_the_report_is_readable_in_a_terminal(
     assert done.returncode == 0, done.stderr
     for words in ("reasoning_lock", "kick_1", "1 (200.0 per 1000)", "парковк", MAIN, prompts().hash, records[4], "█"):
         assert words in done.stdout
-    thoughts = nightshift(valkey, tmp_path, "report", "reasoning", records[1])
-    assert thoughts.stdout.startswith("--- main, step 0: reasoning_lock\nThinking about parking.")
+    reasoning = nightshift(valkey, tmp_path, "report", "reasoning", records[1])
+    assert reasoning.stdout.startswith("--- main, step 0: reasoning_lock\nThinking about parking.")
 
 
 @pytest.mark.parametrize(
@@ -245,10 +245,10 @@ async def test_a_record_of_a_failed_call_keeps_its_fault(bench: Bench, redis: St
     await store(Telemetry(scripts), await bench.run())
 
     (turn,) = (await read_records(scripts, since_ms=0)).turns
-    failed, spoken = turn.attempts
+    failed, answered = turn.attempts
     assert (failed["verdict"], failed["rule"], failed["status"]) == ("call_failed", "overloaded", 500)
-    assert spoken["provider"] == "Sandbox"
-    assert spoken["first_byte_seconds"] > 0
+    assert answered["provider"] == "Sandbox"
+    assert answered["first_byte_seconds"] > 0
 
 
 async def test_the_providers_own_record_of_a_stub_is_attached_later(

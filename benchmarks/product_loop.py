@@ -5,7 +5,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import uvloop
 
@@ -15,6 +14,7 @@ from bot.incoming.events import Channel, Contact
 from runtime.clock import local, monotonic, now_ms
 from runtime.settings import Account, Settings, load_settings
 from worker.agent.agent import Budget
+from worker.agent.tool_arguments import Arguments
 from worker.agent.tools import Tool, ToolBox
 from worker.services import House, build_house, load_texts
 
@@ -32,13 +32,18 @@ async def at_home(settings: Settings, *, own_tools: bool = True) -> AsyncIterato
         await house.aclose()
 
 
+class _Visit(Arguments):
+    day: str
+    people: int
+
+
 def _tools() -> ToolBox:
-    async def run(given: dict[str, Any]) -> str:
-        return find(**given)
+    async def run(visit: _Visit) -> str:
+        return find(visit.day, visit.people)
 
     return ToolBox(
         [
-            Tool(name=f["name"], description=f["description"], parameters=f["parameters"], run=run, outside=False)
+            Tool(name=f["name"], description=f["description"], arguments=_Visit, run=run, outside=False)
             for f in (spec["function"] for spec in TOOLS)
         ]
     )

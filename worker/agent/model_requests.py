@@ -14,7 +14,7 @@ from clients.llm.client import Deadlines, LLMClient, ModelRequest
 from runtime.files.prompts import PromptSet
 from runtime.settings import Model
 from worker.agent.agent_run import AgentRun, Budget
-from worker.agent.lookup import look_up
+from worker.agent.tool_steps import look_up
 from worker.agent.tools import ToolBox
 
 

@@ -1,4 +1,4 @@
-"""A run as Sentry's agent monitoring sees it: names and figures, never a word of a customer, a model or its reasoning."""
+"""A run as Sentry's agent monitoring sees it: names and figures, never a word of customer or model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

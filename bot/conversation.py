@@ -112,7 +112,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PlanMeta:
-    """What the finish of a plan must know, whoever comes to finish it."""
+    """What the finish of a plan must know, also when another worker finishes it."""
 
     outcome: str = "answered"
     why: str = ""

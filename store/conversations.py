@@ -19,6 +19,7 @@ from runtime.settings import Settings
 from store.accounts.pacing import Place
 from store.accounts.parking import Parked, token_mark
 from store.hashing import key_of, text_hash
+from store.keys import CLOCK_AHEAD, EVENTS, conversation_key
 from store.outboxes.alerts import packed
 from store.plans import further_fields
 from store.scripts import Scripts
@@ -81,11 +82,11 @@ class Conversations:
 
     async def clock_ahead_ms(self) -> int:
         """By how much the server's clock may be ahead of the true time (store/server/clock_watch.py); most often 0."""
-        return int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
+        return int(await self._scripts.command("GET", CLOCK_AHEAD) or 0)
 
     async def customer_of(self, conversation_id: str) -> str:
         """The scoped id behind a conversation; "" when it is not kept any more."""
-        return str(await self._scripts.command("HGET", f"ns:c:{conversation_id}", "customer") or "")
+        return str(await self._scripts.command("HGET", conversation_key(conversation_id), "customer") or "")
 
     async def knows_as_sent(self, conversation_id: str, mid: str) -> bool:
         """Is this message id in the books as sent from our side, by the bot or by a human?"""
@@ -107,7 +108,7 @@ class Conversations:
         stands, doubt = await self._scripts.run_doubted("record_part", *values)
         if reason := await doubt:
             log.warning("fact_not_confirmed", conversation=conversation_id, part=part, reason=reason)
-            await self._scripts.command("HINCRBY", "ns:events", "sent_unconfirmed", 1)
+            await self._scripts.command("HINCRBY", EVENTS, "sent_unconfirmed", 1)
         return str(stands)
 
 

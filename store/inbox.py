@@ -31,6 +31,7 @@ from runtime.settings import Settings
 from store.connection import StoreUnavailable, connect, store_error
 from store.hashing import bare_hash, key_of, text_hash
 from store.health import SystemHealth
+from store.keys import CLOCK_AHEAD
 from store.outboxes.alerts import packed
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.unread_messages import unread_alert
@@ -192,7 +193,7 @@ class Inbox:
         """What time it is at least: the server's, less what its clock may have jumped ahead (store/server/clock_watch).
         Raise `StoreUnavailable` when it cannot be asked."""
         now_ms = await self._scripts.ask_time()
-        return now_ms - int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
+        return now_ms - int(await self._scripts.command("GET", CLOCK_AHEAD) or 0)
 
     async def writable(self) -> bool:
         """True when a write would be taken now: a replica, a full server and a frozen one all say no."""

@@ -1,4 +1,4 @@
-"""Refuses what is older than we remember: it may have been answered already, and comes from whoever has kept it.
+"""Refuses what is older than we remember: it may have been answered already, and a recorded request may be sent again.
 
 A signature of Meta's holds for ever, and nothing in it says when it was made. Only what is remembered can be told from
 what is new; whatever is older is noted down and nothing else.

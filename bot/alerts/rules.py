@@ -31,7 +31,7 @@ CONVERSATION: Final = TASKS | frozenset(
 UNUSABLE_ANSWER: Final = frozenset(
     """true_empty whitespace zero_width markup_only tags_only unclosed_think empty_with_tokens reasoning_lock
     budget_eaten malformed_call tool_call_on_last_step stream_cut content_filter too_long length_cut tool_syntax
-    json_wrapper kick_echo sentinel machine_text refusal identity prompt_echo parrot monologue both_sides placeholder
+    json_wrapper kick_leak sentinel machine_text refusal identity prompt_leak parrot monologue both_sides placeholder
     loop garbled wrong_language announced_tool""".split()  # noqa: SIM905
 )
 """What the validator finds in the model's last answer (`bot/reply/validation.py`): the customer is handed over."""

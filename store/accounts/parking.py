@@ -12,6 +12,7 @@ from bot.retry import Failure
 from runtime.background import Count, repeat
 from runtime.logging import get_logger
 from runtime.settings import Account
+from store.keys import parking_key
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -59,10 +60,6 @@ class Parking:
                 log.info("parked_conversations_woken", conversations=woken)
 
         await repeat("parked_conversations", wake, every_seconds=WAKE_SECONDS, count=count)
-
-
-def parking_key(account: Account) -> str:
-    return f"ns:parked:{account.channel}:{account.id}"
 
 
 def token_mark(account: Account) -> str:

@@ -177,7 +177,7 @@ end
 
 -- Conversations that wait for their account are due now: whatever they waited for is over, or may be.
 local function wake_waiting(account)
-  local waiting, woken = 'ns:waiting:' .. account, 0
+  local waiting, woken = 'ns:parked_conversations:' .. account, 0
   for _, cid in ipairs(redis.call('SMEMBERS', waiting)) do
     local c = redis.call('HMGET', at(cid), 'state', 'hold_reason')
     if c[1] == 'held' and c[2] == 'parked' then
@@ -281,7 +281,7 @@ local function hold(cid, due, reason, earliest)
   if DEFERRALS[reason] then redis.call('HSET', at(cid), 'deferred_until', text(due)) end
   if reason == 'parked' then
     -- Found again when the account may send before its time (receive.lua, enforce; wake_parked.lua).
-    local waiting = 'ns:waiting:' .. account_of(cid)
+    local waiting = 'ns:parked_conversations:' .. account_of(cid)
     redis.call('SADD', waiting, cid)
     redis.call('PEXPIRE', waiting, 86400000)
   end

@@ -5,7 +5,7 @@
 local woken = 0
 for i = 1, #ARGV, 3 do
   local channel, account, mark = unpack(ARGV, i, i + 2)
-  if redis.call('EXISTS', 'ns:waiting:' .. channel .. ' ' .. account) == 1 then
+  if redis.call('EXISTS', 'ns:parked_conversations:' .. channel .. ' ' .. account) == 1 then
     local parked = redis.call('GET', 'ns:parked:' .. channel .. ':' .. account)
     if not rests_for(parked, mark) then woken = woken + wake_waiting(channel .. ' ' .. account) end
   end

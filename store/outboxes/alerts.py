@@ -7,6 +7,7 @@ import orjson
 
 from bot.alerts.alert import Alert, read_alert, text, whole
 from runtime.logging import get_logger
+from store.keys import ALERTS
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -56,7 +57,7 @@ class AlertOutbox:
         await self._scripts.run("raise_alert", conversation_id, alert_id, packed(alert))
 
     async def load(self, alert_id: str) -> WaitingAlert | None:
-        raw = await self._scripts.command("HGET", "ns:alerts", alert_id)
+        raw = await self._scripts.command("HGET", ALERTS, alert_id)
         return None if raw is None else await self._read(alert_id, raw)
 
     async def delivered(self, waiting: WaitingAlert, message_id: str) -> str:
@@ -77,7 +78,7 @@ class AlertOutbox:
         return bool(await self._scripts.run("close_alert", alert_id, shown))
 
     async def waiting(self) -> list[WaitingAlert]:
-        rows = dict(await self._scripts.command("HGETALL", "ns:alerts"))
+        rows = dict(await self._scripts.command("HGETALL", ALERTS))
         return [await self._read(str(alert_id), raw) for alert_id, raw in rows.items()]
 
     async def _wait(self, waiting: WaitingAlert, seconds: float, *, most_ms: int) -> str:
@@ -90,7 +91,7 @@ class AlertOutbox:
         sound = Alert("alert_damaged", detail=alert_id).body() if body is None else _sound(body)
         if body != sound:
             log.error("alert_damaged", alert=alert_id)
-            await self._scripts.command("HSET", "ns:alerts", alert_id, orjson.dumps(sound).decode())
+            await self._scripts.command("HSET", ALERTS, alert_id, orjson.dumps(sound).decode())
         return WaitingAlert.of(alert_id, sound)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from bot.alerts.alert import Alert
+from store.keys import telling_key
 from store.outboxes.alerts import AlertOutbox, WaitingAlert, packed
 from store.scripts import Scripts
 
@@ -33,14 +34,10 @@ class SystemIncidents:
 
     async def may_tell(self, alert_id: str, *, for_seconds: float) -> bool:
         """True for one watcher at a time; should it fail or die, another may try after `for_seconds`."""
-        lock = _lock_of(alert_id)
+        lock = telling_key(alert_id)
         return await self._scripts.command("SET", lock, "1", "NX", "PX", round(for_seconds * 1000)) is not None
 
     async def told(self, waiting: WaitingAlert, message_id: str) -> None:
         """The managers have it: the worker need not deliver it again."""
         await self._outbox.delivered(waiting, message_id)
-        await self._scripts.command("DEL", _lock_of(waiting.id))
-
-
-def _lock_of(alert_id: str) -> str:
-    return f"ns:telling:{alert_id}"
+        await self._scripts.command("DEL", telling_key(waiting.id))

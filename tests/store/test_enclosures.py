@@ -6,7 +6,7 @@ from bot.conversation import Conversation, Enclosure, Part, PartKind, PartState,
 from bot.incoming.events import Channel, Contact, Deletion, Echo
 from bot.outcome import Outcome
 from bot.reply.layout import arrange
-from bot.reply.rich_content import Beside, Link, pack_links
+from bot.reply.rich_content import Link, RichContent, pack_links
 from runtime.clock import now_ms
 from runtime.settings import Settings, Shift
 from store.conversations import Lease
@@ -41,7 +41,7 @@ def photo(mid: str, *, kind: str = "image", contact: Contact = CONTACT, number: 
 async def planned(bench: Bench, *enclosures: Enclosure, links: tuple[Link, ...] = ()) -> tuple[Lease, Plan]:
     await bench.receive(message("m1"))
     lease, conversation = await bench.claim()
-    reply = arrange("Ответ", Beside(links=links), channel=Channel.INSTAGRAM, has_buttons=False)
+    reply = arrange("Ответ", RichContent(links=links), channel=Channel.INSTAGRAM, has_buttons=False)
     meta = PlanMeta(links=pack_links(reply.links))
     assert (await lease.plan(conversation, reply.texts, meta, enclosures=enclosures))[0] == "planned"
     return lease, plan_of(await lease.reread())

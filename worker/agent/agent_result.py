@@ -67,10 +67,10 @@ def _grounded(run: AgentRun, reply: TaggedReply | None) -> TaggedReply | None:
 
     What the bot has said before proves nothing: a customer may have dictated it, or a model made it up in plain words.
     """
-    if reply is None or not reply.beside:
+    if reply is None or not reply.rich_content:
         return reply
     said = [line.text for line in run.conversation.history if line.role == "business"]
-    beside = keep_grounded(reply.beside, [run.system, *results_of(run.transcript.found), *said])
-    if beside != reply.beside:
+    rich_content = keep_grounded(reply.rich_content, [run.system, *results_of(run.transcript.found), *said])
+    if rich_content != reply.rich_content:
         log.warning("addresses_not_known", conversation=run.conversation.id)
-    return replace(reply, beside=beside)
+    return replace(reply, rich_content=rich_content)

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, Enclosure, HistoryLine, PartState, PlanMeta
 from bot.errors import NightshiftError
 from bot.outcome import Deferral, Outcome
@@ -20,6 +21,7 @@ from store.accounts.parking import Parked, token_mark
 from store.hashing import key_of, text_hash
 from store.keys import CLOCK_AHEAD, EVENTS, conversation_key
 from store.limits import HISTORY_LINES
+from store.outboxes.alerts import packed
 from store.plans import further_fields
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
@@ -49,7 +51,7 @@ class Incident:
     """An alert raised in the same script that closes the messages; `id` is what makes two of them the same."""
 
     id: str
-    body: Mapping[str, Any]
+    alert: Alert
 
 
 class Conversations:
@@ -250,7 +252,7 @@ class Lease:
             HISTORY_LINES,
             orjson.dumps(dict(fields or {})).decode(),
             incident.id if incident else "",
-            orjson.dumps(dict(incident.body)).decode() if incident else "",
+            packed(incident.alert) if incident else "",
             self.revised,
             len(keys),
             *keys,
@@ -263,7 +265,7 @@ class Lease:
 
     async def abandon(self, why: str, incident: Incident) -> int:
         """Close all that is open by its keys alone: no turn comes to the end of it. How many messages were closed."""
-        body = orjson.dumps(dict(incident.body)).decode()
+        body = packed(incident.alert)
         closed = int(await self._scripts.run("abandon", self.conversation_id, self.token, why, incident.id, body))
         if closed < 0:
             raise LeaseLost("abandon")
@@ -284,10 +286,10 @@ class Lease:
             round(ACCOUNT_SOON_SECONDS * 1000),
             round(ACCOUNT_LATER_SECONDS * 1000),
             alert.id,
-            orjson.dumps(dict(alert.body)).decode(),
+            packed(alert.alert),
             window_closing.id if window_closing else "",
-            orjson.dumps(dict(window_closing.body)).decode() if window_closing else "",
-            str(window_closing.body.get("acted_at", "")) if window_closing else "",
+            packed(window_closing.alert) if window_closing else "",
+            str(window_closing.alert.acted_at or "") if window_closing else "",
         )
         if answer == "lost":
             raise LeaseLost("hold_for_account")
@@ -316,9 +318,9 @@ class Lease:
             "1" if failed else "",
             "1" if drop_plan else "",
             window_closing.id if window_closing else "",
-            orjson.dumps(dict(window_closing.body)).decode() if window_closing else "",
+            packed(window_closing.alert) if window_closing else "",
             self.notebook,
-            str(window_closing.body.get("acted_at", "")) if window_closing else "",
+            str(window_closing.alert.acted_at or "") if window_closing else "",
             self.revised,
         )
         if int(answer) < 0:

@@ -1,5 +1,6 @@
 """What ends a conversation that this process cannot get on with: its account is missing here, or it cannot be read."""
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation
 from bot.messaging_window import WindowClosed
 from bot.outcome import Outcome
@@ -47,17 +48,14 @@ async def wait_for_newer_version(house: House, lease: Lease, view: View, whose: 
 
 async def abandon(house: House, lease: Lease, view: View, why: str) -> str:
     """Turn after turn has failed, the closing of it too: it ends by its keys, and a human has to look."""
-    fields = view.fields
-    body = {
-        "rule": why,
-        "told": False,
-        "conversation": lease.conversation_id,
-        "channel": fields.get("channel", ""),
-        "account": fields.get("account", ""),
-        "first_at": house.now_ms(),
-        "count": 1,
-    }
-    closed = await lease.abandon(why, Incident(f"{lease.conversation_id}:{why}", body))
+    alert = Alert(
+        why,
+        conversation=lease.conversation_id,
+        channel=view.fields.get("channel", ""),
+        account=view.fields.get("account", ""),
+        first_at=house.now_ms(),
+    )
+    closed = await lease.abandon(why, Incident(f"{lease.conversation_id}:{why}", alert))
     log.error("conversation_abandoned", conversation=lease.conversation_id, why=why, messages=closed)
     return Outcome.UNDELIVERABLE.value
 
@@ -71,12 +69,6 @@ async def _end(lease: Lease, conversation: Conversation, outcome: Outcome, why: 
 
 
 def _alert(whose: Whose, rule: str, now_ms: int) -> Incident:
-    body = {
-        "rule": rule,
-        "detail": whose.account_id[:40],
-        "channel": whose.channel[:20],
-        "account": whose.account_id[:40],
-        "first_at": now_ms,
-        "count": 1,
-    }
-    return Incident(f"account:{whose.channel[:20]}:{whose.account_id[:40]}:{rule}", body)
+    channel, account = whose.channel[:20], whose.account_id[:40]
+    alert = Alert(rule, detail=account, channel=channel, account=account, first_at=now_ms)
+    return Incident(f"account:{channel}:{account}:{rule}", alert)

@@ -19,7 +19,7 @@ from store.accounts.pacing import Place
 from store.accounts.parking import LOOK_AGAIN_SECONDS
 from store.conversations import Lease
 from store.views import ConversationUnreadable, View
-from worker.agent.agent import Budget, Thought
+from worker.agent.agent import AgentResult, Budget
 from worker.backfill.missed_answers import look_back
 from worker.delivery.closing import close_unsaid
 from worker.delivery.delivery import Delivery
@@ -216,7 +216,7 @@ class Turn:
         seen = self._house.settings.config.business.mark_seen
         return typing(self._house.graph(account), conversation.contact.customer_id, seen=seen, may_call=may_call)
 
-    async def _think(self, conversation: Conversation, account: Account) -> Thought:
+    async def _think(self, conversation: Conversation, account: Account) -> AgentResult:
         business = self._house.settings.config.business
         system = self._house.prompts(account).system(
             stage=conversation.stage or "NEW",
@@ -228,7 +228,7 @@ class Turn:
         # A turn that starts again, or whose process stops, does not pay twice for what it has looked up.
         noted = replace(conversation, notebook=self._lease.notebook or conversation.notebook)
         agent = self._house.agent(account)
-        return await agent.think(noted, system=system, budget=self._budget, on_found=self._note)
+        return await agent.run(noted, system=system, budget=self._budget, on_found=self._note)
 
     def _note(self, notebook: str) -> None:
         self._lease.notebook = notebook

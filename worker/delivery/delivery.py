@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bot.agent.transcript import burst_text
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, Part, PartState, Plan, PlanMeta
 from bot.errors import NightshiftError
 from bot.messaging_window import MARGIN_MS, WINDOW_MS, WindowClosed
@@ -254,14 +255,9 @@ class Delivery:
         return f"{outcome.value} ({meta.why})" if meta.why else outcome.value
 
     async def _tell_about_account(self, conversation: Conversation, reason: str) -> None:
-        body = {
-            "rule": f"account_{reason}",
-            "channel": self._account.channel.value,
-            "account": self._account.id,
-            "first_at": conversation.now_ms,
-            "count": 1,
-        }
-        await self._house.outbox.raise_alert(f"account:{self._account.channel}:{self._account.id}:{reason}", body)
+        channel, account_id = self._account.channel.value, self._account.id
+        alert = Alert(f"account_{reason}", channel=channel, account=account_id, first_at=conversation.now_ms)
+        await self._house.outbox.raise_alert(f"account:{channel}:{account_id}:{reason}", alert)
 
 
 def _incident_of(conversation: Conversation, meta: PlanMeta) -> Incident | None:

@@ -2,8 +2,8 @@
 
 A file that begins with `#!lua` is a script, run by its name; any other is an include. Both name what they use in their
 heads: includes (`-- include: ledger, schedule`) by file name, wherever in the folder they lie, and constants
-(`-- constants: FLOOD_CAP`), whose values come from Python (constants.py beside this). The include `read_event` has no file
-either: event_fields.py makes it.
+(`-- constants: FLOOD_CAP`), whose values come from Python (constants.py beside this). The include `read_event` has no
+file either: event_fields.py makes it.
 """
 
 import hashlib

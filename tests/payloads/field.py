@@ -81,7 +81,7 @@ FIELD: dict[str, Seen] = {
     "F44": seen("objects where lists belong", Answered("[photo]\nNo arrays at all")),
     "F63": seen("nyaruka/courier noEntries"),
     "F68": seen(
-        "items that are none, and a message beside them", Answered("RichContent all that"), *[Nothing("unparsable")] * 4
+        "items that are none, and a message beside them", Answered("Beside all that"), *[Nothing("unparsable")] * 4
     ),
     "F69": seen("an entry that is no object", Nothing("unparsable")),
     "F29": seen("Meta's quick start, as in Dmdv/NodejsPlayground: a test by hand", Nothing("unknown_account")),

@@ -1,7 +1,7 @@
 """What receive.lua is told of an event.
 
-Each kind has a function here, its fields in `store/event_fields.py`, and a file in `store/lua/receive/` that says what
-they mean. A key is the short name of an event, by which it is known when it comes again.
+Each kind has a function here, its fields in `store/assembly/event_fields.py`, and a file in `store/lua/receive/` that
+says what they mean. A key is the short name of an event, by which it is known when it comes again.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ from bot.incoming.events import (
 from bot.incoming.meta_values import is_invisible
 from bot.retry import RESTRICTED_SECONDS
 from runtime.clock import utc_day
-from store.event_fields import (
+from store.assembly.event_fields import (
     ActionFields,
     DeletionFields,
     EchoFields,

@@ -21,7 +21,7 @@ from bot.incoming.events import (
     UnreadMessage,
 )
 from bot.outcome import SilenceReason
-from store.event_fields import (
+from store.assembly.event_fields import (
     FIELDS_OF_KIND,
     EchoFields,
     EditFields,

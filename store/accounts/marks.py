@@ -12,7 +12,7 @@ LOOKED_KEY = "ns:reconciled"
 RETRY_SECONDS = 5.0
 
 
-class Looks:
+class Marks:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 

@@ -20,7 +20,7 @@ from runtime.logging import get_logger
 from runtime.settings import Settings
 from store.accounts.marks import lock_key
 from store.accounts.parking import parking_key
-from store.conversations import LEASE_SECONDS
+from store.lease import LEASE_SECONDS
 from store.scripts import Scripts
 from store.telemetry import GENERATIONS
 

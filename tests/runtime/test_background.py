@@ -17,7 +17,7 @@ from runtime.background import OVER, Background, Over, repeat, start_thread
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account, Environment, Settings
 from store.accounts.ids import AccountIdStore
-from store.accounts.marks import Looks
+from store.accounts.marks import Marks
 from store.accounts.pacing import Pacing
 from store.accounts.parking import Parking
 from store.connection import StoreBroken, StoreUnavailable, connect
@@ -283,7 +283,7 @@ def jobs(
         "generations": ("generations", lambda: generations.run(count=count)),
         "account_ids": (f"account_ids:{LOGIN.id}", lambda: learner.run(count=count)),
         "acquaintance": ("account_ids", lambda: strangers.run(count=count)),
-        "first_seen": ("first_seen", lambda: Looks(scripts).meet((LOGIN,), now_ms=lambda: 1, count=count)),
+        "first_seen": ("first_seen", lambda: Marks(scripts).meet((LOGIN,), now_ms=lambda: 1, count=count)),
         "unread_reader": (
             "unread_reader",
             lambda: UnreadReader(UnreadMessages(scripts), reading).run(count=count),

@@ -8,7 +8,7 @@ from bot.errors import NightshiftError, OutcomeUnknown
 from bot.incoming.events import Channel
 from runtime.clock import local
 from runtime.logging import get_logger
-from worker.services import House
+from worker.services import Services
 
 if TYPE_CHECKING:
     from clients.telegram.client import TelegramAlerts
@@ -18,24 +18,24 @@ log = get_logger(__name__)
 UNCONFIGURED_RETRY_SECONDS = 3600.0
 
 
-async def deliver_alert(house: House, alert_id: str) -> str:
+async def deliver_alert(services: Services, alert_id: str) -> str:
     """ "sent", "updated", "closed", "waits", "given up" after a day, or "gone" when somebody else has closed it."""
-    body = await house.outbox.load(alert_id)
+    body = await services.outbox.load(alert_id)
     if body is None:
-        await house.outbox.close(alert_id, shown=0)
+        await services.outbox.close(alert_id, shown=0)
         return "gone"
     count, tries = int(body.get("count", 1)), int(body.get("tries", 0))
     if body.get("delivered") == count:
-        return "closed" if await house.outbox.close(alert_id, shown=count) else "changed"
+        return "closed" if await services.outbox.close(alert_id, shown=count) else "changed"
     # Said loudly once for each change, not with each of the tries.
     say = log.info if body.get("failing_at") == count else log.error
-    if house.telegram is None:
+    if services.telegram is None:
         say("alert_without_telegram", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation"))
-        await house.outbox.kept(alert_id, shown=count, tries=tries + 1, again_in_seconds=UNCONFIGURED_RETRY_SECONDS)
+        await services.outbox.kept(alert_id, shown=count, tries=tries + 1, again_in_seconds=UNCONFIGURED_RETRY_SECONDS)
         return "waits: telegram is not configured"
-    html = render_alert(body, house.words, await _surroundings(house, body))
+    html = render_alert(body, services.words, await _surroundings(services, body))
     try:
-        message_id, word = await _send_or_update(house.telegram, html, str(body.get("message_id") or ""))
+        message_id, word = await _send_or_update(services.telegram, html, str(body.get("message_id") or ""))
     except NightshiftError as exc:
         # A doubled alert does less harm than a lost one, so an unknown outcome is tried again too.
         wish = getattr(exc, "retry_after_seconds", None)
@@ -49,13 +49,13 @@ async def deliver_alert(house: House, alert_id: str) -> str:
             reason=str(exc),
             again_in_seconds=wait,
         )
-        if await house.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=wait) != "given_up":
+        if await services.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=wait) != "given_up":
             return "waits: telegram failed"
         log.critical(
             "alert_given_up", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation"), tries=tries
         )
         return "given up"
-    await house.outbox.delivered(alert_id, shown=count, message_id=message_id)
+    await services.outbox.delivered(alert_id, shown=count, message_id=message_id)
     return word
 
 
@@ -73,14 +73,14 @@ async def _send_or_update(telegram: "TelegramAlerts", html: str, message_id: str
     return await telegram.send(html), "sent"
 
 
-async def _surroundings(house: House, body: Mapping[str, Any]) -> Surroundings:
-    config = house.settings.config
+async def _surroundings(services: Services, body: Mapping[str, Any]) -> Surroundings:
+    config = services.settings.config
     zone = config.business.timezone
     channel, account_id = str(body.get("channel", "")), str(body.get("account", ""))
-    account = house.settings.account(channel, account_id)
+    account = services.settings.account(channel, account_id)
     username = name = ""
     if account and body.get("conversation") and config.alerts.show_name:
-        username, name = await _who(house, account, str(body["conversation"]))
+        username, name = await _who(services, account, str(body["conversation"]))
     link = ""
     if username and channel == Channel.INSTAGRAM:
         link = f"https://www.instagram.com/{username}/"
@@ -89,29 +89,29 @@ async def _surroundings(house: House, body: Mapping[str, Any]) -> Surroundings:
         link = f"https://business.facebook.com/latest/inbox/all?asset_id={account.page_id or account.id}"
     last = int(body.get("last_message_at") or 0)
     return Surroundings(
-        now=local(house.now_ms(), zone),
+        now=local(services.now_ms(), zone),
         last_message_at=local(last, zone) if last else None,
-        account_name=_account_name(house, channel, account_id, whole=not body.get("conversation")),
+        account_name=_account_name(services, channel, account_id, whole=not body.get("conversation")),
         customer=f"@{username}" if username else name,
         link=link,
     )
 
 
-async def _who(house: House, account: Any, conversation_id: str) -> tuple[str, str]:
+async def _who(services: Services, account: Any, conversation_id: str) -> tuple[str, str]:
     """The public @username or the first name; the alert does not wait for it longer than a moment."""
-    customer_id = await house.conversations.customer_of(conversation_id)
+    customer_id = await services.conversations.customer_of(conversation_id)
     if not customer_id:
         return "", ""
     try:
-        profile = await house.graph(account, patience_seconds=3.0).fetch_profile(customer_id)
+        profile = await services.graph(account, patience_seconds=3.0).fetch_profile(customer_id)
     except NightshiftError as exc:
         log.info("profile_unknown", conversation=conversation_id, error=type(exc).__name__)
         return "", ""
     return profile.username, profile.name.split(" ")[0] if profile.name else ""
 
 
-def _account_name(house: House, channel: str, account_id: str, *, whole: bool) -> str:
+def _account_name(services: Services, channel: str, account_id: str, *, whole: bool) -> str:
     """The business and the channel; the long id only where it tells two accounts apart, or somebody has to mend it."""
-    name = f"{house.settings.config.business.name}, {channel.capitalize()}"
-    alike = sum(1 for account in house.settings.config.accounts if account.channel == channel)
+    name = f"{services.settings.config.business.name}, {channel.capitalize()}"
+    alike = sum(1 for account in services.settings.config.accounts if account.channel == channel)
     return f"{name} {account_id}" if whole or alike > 1 else name

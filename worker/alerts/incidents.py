@@ -4,7 +4,7 @@ from typing import Any
 
 from bot.conversation import Conversation
 from bot.messaging_window import MayWrite, WindowClosed
-from store.conversations import Incident
+from store.lease import Incident
 
 
 def incident(conversation: Conversation, rule: str, *, told: bool = False, detail: str = "") -> Incident:

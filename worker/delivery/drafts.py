@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from bot.conversation import Conversation, PlanMeta
 from bot.outcome import Outcome
-from bot.reply.quick_replies import SEPARATOR
 from bot.reply.rich_content import Beside
 from worker.agent.agent_run import Thought
 
@@ -36,8 +35,8 @@ def words_of(thought: Thought, conversation: Conversation, *, stub: str) -> tupl
     """The checked reply, or the stub with the reason why there is none."""
     if thought.reply is None:
         rule = thought.rule
-        stage, notebook = conversation.stage, thought.notebook
-        return stub, PlanMeta(Outcome.HANDED_OVER.value, rule, stage=stage, rule=rule, notebook=notebook)
+        stage, scratchpad = conversation.stage, thought.notebook
+        return stub, PlanMeta(Outcome.HANDED_OVER.value, rule, stage=stage, rule=rule, scratchpad=scratchpad)
     meta = PlanMeta(
         Outcome.ANSWERED.value,
         "partial" if thought.partial else "",
@@ -45,7 +44,7 @@ def words_of(thought: Thought, conversation: Conversation, *, stub: str) -> tupl
         task=thought.reply.task,
         partial=thought.partial,
         rule="salvaged" if thought.salvaged else thought.rule,
-        notebook=thought.notebook,
-        buttons=SEPARATOR.join(thought.reply.buttons),
+        scratchpad=thought.notebook,
+        quick_replies=thought.reply.buttons,
     )
     return thought.reply.text, meta

@@ -16,7 +16,8 @@ from sandbox.server import SandboxServer
 from sandbox.telegram.server import TelegramSandbox
 from store.ledger import Ledger
 from worker.alerts.delivery import deliver_alert
-from worker.services import House, build_house, load_texts
+from worker.services import Services, build_services
+from worker.texts import load_texts
 
 pytestmark = pytest.mark.anyio
 
@@ -86,14 +87,14 @@ async def house(
     telegram: TelegramSandbox,
     telegram_server: tuple[TelegramSandbox, SandboxServer],
     meta_server: tuple[MetaSandbox, SandboxServer],
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Services]:
     settings = settings_for(valkey, telegram_server[1].url, meta_server[1].url)
-    house = await build_house(settings, load_texts(settings))
+    house = await build_services(settings, load_texts(settings))
     yield house
     await house.aclose()
 
 
-async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: House, telegram: TelegramSandbox) -> None:
+async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: Services, telegram: TelegramSandbox) -> None:
     await house.outbox.raise_alert("a", BODY)
 
     assert await deliver_alert(house, "a") == "sent"
@@ -103,7 +104,7 @@ async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: House, t
     assert "4eb1e8a7ea08e4a6" in message["text"]
 
 
-async def test_an_incident_that_goes_on_changes_its_own_message(house: House, telegram: TelegramSandbox) -> None:
+async def test_an_incident_that_goes_on_changes_its_own_message(house: Services, telegram: TelegramSandbox) -> None:
     await house.outbox.raise_alert("a", BODY)
     await deliver_alert(house, "a")
     await house.outbox.raise_alert("a", BODY)
@@ -113,7 +114,7 @@ async def test_an_incident_that_goes_on_changes_its_own_message(house: House, te
     assert "2" in message["text"].splitlines()[-1]
 
 
-async def test_an_update_that_telegram_refuses_is_sent_anew(house: House, telegram: TelegramSandbox) -> None:
+async def test_an_update_that_telegram_refuses_is_sent_anew(house: Services, telegram: TelegramSandbox) -> None:
     await house.outbox.raise_alert("a", BODY)
     await deliver_alert(house, "a")
     await house.outbox.raise_alert("a", BODY)
@@ -125,7 +126,7 @@ async def test_an_update_that_telegram_refuses_is_sent_anew(house: House, telegr
 
 @pytest.mark.parametrize("trouble", ["throttled", "refused", "blocked"])
 async def test_what_telegram_does_not_take_waits_in_the_outbox(
-    house: House, telegram: TelegramSandbox, trouble: str
+    house: Services, telegram: TelegramSandbox, trouble: str
 ) -> None:
     await house.outbox.raise_alert("a", BODY)
     match trouble:
@@ -142,7 +143,7 @@ async def test_what_telegram_does_not_take_waits_in_the_outbox(
     assert await deliver_alert(house, "a") == "sent"
 
 
-async def fails_since(house: House, alert_id: str, hours: float) -> None:
+async def fails_since(house: Services, alert_id: str, hours: float) -> None:
     """As if the first of the failures had been so long ago."""
     body = await house.outbox.load(alert_id)
     assert body is not None
@@ -151,7 +152,7 @@ async def fails_since(house: House, alert_id: str, hours: float) -> None:
 
 
 async def test_an_alert_that_telegram_refuses_for_a_day_is_given_up_loudly(
-    house: House, telegram: TelegramSandbox
+    house: Services, telegram: TelegramSandbox
 ) -> None:
     await house.outbox.raise_alert("a", BODY, conversation_id=BODY["conversation"])
     for _ in range(3):
@@ -172,7 +173,7 @@ async def test_an_alert_that_telegram_refuses_for_a_day_is_given_up_loudly(
     assert [(s.conversation_id, s.event) for s in steps][-1] == (BODY["conversation"], "alert_given_up")
 
 
-async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: House, telegram: TelegramSandbox) -> None:
+async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: Services, telegram: TelegramSandbox) -> None:
     await house.outbox.raise_alert("a", BODY)
     telegram.refuse_next(500, "Internal Server Error")
     await deliver_alert(house, "a")
@@ -187,7 +188,7 @@ async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: House, t
 
 
 async def test_what_does_not_arrive_is_said_loudly_once_for_each_change(
-    house: House, telegram: TelegramSandbox
+    house: Services, telegram: TelegramSandbox
 ) -> None:
     await house.outbox.raise_alert("a", BODY)
     with capture_logs() as logs:
@@ -206,7 +207,7 @@ async def test_without_telegram_the_log_says_it_and_the_alert_is_kept(
     valkey: EmbeddedValkey, meta_server: tuple[MetaSandbox, SandboxServer], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = settings_for(valkey, "http://127.0.0.1:9", meta_server[1].url, configured=False)
-    house = await build_house(settings, load_texts(settings))
+    house = await build_services(settings, load_texts(settings))
     try:
         await house.outbox.raise_alert("a", BODY)
 

@@ -12,7 +12,9 @@ from runtime.settings import Settings
 from store.accounts.parking import token_mark
 from store.decisions import ClaimRefusal, NotClaimed
 from store.hashing import key_of
-from store.lease import HISTORY_LINES, LEASE_SECONDS, Lease
+from store.keys import CLOCK_AHEAD, EVENTS, conversation_key
+from store.lease import LEASE_SECONDS, Lease
+from store.limits import HISTORY_LINES
 from store.scripts import Scripts
 from store.views import View, view_of
 
@@ -54,11 +56,11 @@ class Conversations:
 
     async def clock_ahead_ms(self) -> int:
         """By how much the server's clock may be ahead of the true time (store/server/clock_watch.py); most often 0."""
-        return int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
+        return int(await self._scripts.command("GET", CLOCK_AHEAD) or 0)
 
     async def customer_of(self, conversation_id: str) -> str:
         """The scoped id behind a conversation; "" when it is not kept any more."""
-        return str(await self._scripts.command("HGET", f"ns:c:{conversation_id}", "customer") or "")
+        return str(await self._scripts.command("HGET", conversation_key(conversation_id), "customer") or "")
 
     async def knows_as_sent(self, conversation_id: str, mid: str) -> bool:
         """Is this message id in the books as sent from our side, by the bot or by a human?"""
@@ -90,7 +92,7 @@ class Conversations:
         stands, doubt = await self._scripts.run_doubted("record_part", *values)
         if reason := await doubt:
             log.warning("fact_not_confirmed", conversation=conversation_id, part=part, reason=reason)
-            await self._scripts.command("HINCRBY", "ns:events", "sent_unconfirmed", 1)
+            await self._scripts.command("HINCRBY", EVENTS, "sent_unconfirmed", 1)
         return _standing(stands)
 
 

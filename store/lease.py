@@ -29,6 +29,7 @@ from store.decisions import (
     SendAnswer,
     Unconfirmed,
 )
+from store.limits import HISTORY_LINES
 from store.plans import packed_meta, part_fields
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
@@ -41,7 +42,6 @@ RENEW_SECONDS = 4.0
 # Until a worker that does not have a conversation's account looks again: while one is alive that has it, and else.
 ACCOUNT_SOON_SECONDS = 2.0
 ACCOUNT_LATER_SECONDS = 30.0
-HISTORY_LINES = 60  # kept; what the model gets of it is the agent's choice
 
 
 class LeaseLost(NightshiftError):

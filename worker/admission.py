@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bot.conversation import Conversation
-from bot.incoming.intents import Wish, wish_of
+from bot.incoming.intents import Intent, intent_of
 from bot.limits import Silent
 from bot.messaging_window import WindowClosed
 from bot.outcome import Deferral, Outcome, SilenceReason
@@ -40,7 +40,7 @@ class Admission:
         self._limits = limits
 
     async def decide(self, conversation: Conversation) -> MayAnswer | Wait | CloseUnsaid:
-        if conversation.opted_out and wish_of([m.text for m in conversation.messages]) is Wish.OPT_OUT:
+        if conversation.opted_out and intent_of([m.text for m in conversation.messages]) is Intent.OPT_OUT:
             return CloseUnsaid(Outcome.SILENCED, SilenceReason.OPTED_OUT)
         if isinstance(await self._window.at(conversation.now_ms, conversation), WindowClosed):
             return CloseUnsaid(Outcome.EXPIRED, "window_closed", alerts=True)

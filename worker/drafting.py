@@ -5,10 +5,10 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from bot.conversation import Conversation, PlanMeta
-from bot.incoming.intents import Wish, wish_of
+from bot.incoming.intents import Intent, intent_of
 from bot.limits import TooMuch
 from bot.outcome import Outcome
-from bot.reply.rich_content import NOTHING
+from bot.reply.rich_content import NO_RICH_CONTENT
 from bot.text.language import script_language
 from runtime.clock import local
 from runtime.config import Config
@@ -52,18 +52,18 @@ class DraftWriter:
         locale = script_language(words_for_model(conversation, limits))
 
         def line(name: str, meta: PlanMeta) -> Draft:
-            return Draft(conversation, self._prompts.line(name, locale), meta, NOTHING)
+            return Draft(conversation, self._prompts.line(name, locale), meta, NO_RICH_CONTENT)
 
         handed_over = Outcome.HANDED_OVER.value
         if conversation.failed_turns >= FAILED_TURNS_BEFORE_HANDOVER:
             return line("stub", PlanMeta(handed_over, "turns_failed", rule="turns_failed"))
         if any(message.is_lost for message in conversation.messages):
             return line("stub", PlanMeta(handed_over, "message_lost", rule="message_lost"))
-        wish = wish_of([message.text for message in conversation.messages])
-        if wish is Wish.HUMAN:
+        intent = intent_of([message.text for message in conversation.messages])
+        if intent is Intent.HUMAN:
             meta = PlanMeta(handed_over, "asked_for_human", rule="asked_for_human", calls_human=True)
             return line("call_human", meta)
-        if wish is Wish.OPT_OUT:
+        if intent is Intent.OPT_OUT:
             return line("opt_out", PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True))
         limit = limit_of(conversation, limits)
         if isinstance(limit, TooMuch):
@@ -88,8 +88,8 @@ class DraftWriter:
         seconds = self._monotonic() - started
         customer_text = words_for_model(told, self._config.limits)
         record = await self._telemetry.store(told, meta, thought, customer_text=customer_text, seconds=seconds)
-        beside = thought.reply.beside if thought.reply else NOTHING
-        return Draft(conversation, words, meta, beside, is_thought=True, record=record)
+        rich_content = thought.reply.rich_content if thought.reply else NO_RICH_CONTENT
+        return Draft(conversation, words, meta, rich_content, is_thought=True, record=record)
 
     async def _think(self, conversation: Conversation, budget: Budget) -> Thought:
         business = self._config.business

@@ -131,7 +131,7 @@ class Turn:
         conversation = draft.conversation
         reply = arrange(
             draft.words,
-            draft.beside,
+            draft.rich_content,
             channel=conversation.contact.channel,
             has_buttons=bool(draft.meta.quick_replies),
             mid=conversation.messages[-1].mid,

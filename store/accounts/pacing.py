@@ -7,7 +7,8 @@ from typing import Literal
 
 from bot.incoming.events import Channel
 from runtime.settings import Account
-from store.accounts.parking import Parked, parking_key, token_mark
+from store.accounts.parking import Parked, token_mark
+from store.keys import calls_key, parking_key
 from store.scripts import Scripts
 
 Call = Literal["send", "read"]
@@ -43,7 +44,7 @@ class NoSlot:
 
 def rate_limit_of(account: Account, call: Call) -> RateLimit:
     calls, span_us = (_SENDS[account.channel], _SECOND_US) if call == "send" else (1, _READ_EVERY_US)
-    return RateLimit(f"ns:line:{account.channel}:{account.id}:{call}", calls, span_us)
+    return RateLimit(calls_key(account, call), calls, span_us)
 
 
 class Pacing:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bot.conversation import Conversation, PlanMeta
 from bot.outcome import Outcome
-from bot.reply.rich_content import Beside
+from bot.reply.rich_content import RichContent
 from worker.agent.agent_run import Thought
 
 
@@ -18,7 +18,7 @@ class Draft:
     conversation: Conversation
     words: str
     meta: PlanMeta
-    beside: Beside
+    rich_content: RichContent
     is_thought: bool = False
     record: str = ""
 

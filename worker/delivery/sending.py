@@ -21,9 +21,9 @@ from store.accounts.parking import Parking
 from store.connection import StoreUnavailable
 from store.conversations import Conversations
 from store.decisions import LeaseTooShort, MaySend, SendRefusal
-from store.inbox import METADATA_PREFIX
 from store.lease import Lease, LeaseLost
 from store.plans import PLAIN
+from store.received_events import METADATA_PREFIX
 
 log = get_logger(__name__)
 

@@ -17,6 +17,7 @@ from runtime.settings import Settings, load_settings
 from sandbox.stack import Stack
 from store.connection import connect
 from store.conversations import Conversations
+from store.decisions import MaySend, NotClaimed
 from store.inbox import Inbox, open_inbox
 from store.keys import ALL_CONVERSATIONS, HANDED, LEDGER, conversation_key
 from store.scripts import Scripts
@@ -102,12 +103,12 @@ async def _talk(inbox: Inbox, conversations: Conversations, client: Any, people:
         cid = who.conversation_id
         await client.zadd(HANDED, {cid: now})
         claimed = await conversations.claim(cid)
-        if isinstance(claimed, str):
-            raise RuntimeError(f"not claimed: {claimed}")  # noqa: TRY004 - a str is the reason
-        lease, conversation = claimed
-        _, conversation = await lease.plan(conversation, [TEXT], PlanMeta(stage="CONSULT"))
+        if isinstance(claimed, NotClaimed):
+            raise RuntimeError(f"not claimed: {claimed}")  # noqa: TRY004 - no wrong type: its reason
+        lease, conversation = claimed.lease, claimed.conversation
+        conversation = (await lease.plan(conversation, [TEXT], PlanMeta(stage="CONSULT"))).conversation
         plan = conversation.plan
-        if plan is None or await lease.begin_part(plan.id, 0, margin_seconds=5) != "sending":
+        if plan is None or await lease.begin_part(plan.id, 0, margin_seconds=5) != MaySend():
             raise RuntimeError("not sending")
         await conversations.record(cid, plan.id, 0, PartState.SENT, mid=_mid())
         lines = [HistoryLine.of(message) for message in conversation.messages] + [HistoryLine("bot", TEXT, now, part=0)]

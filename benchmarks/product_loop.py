@@ -16,16 +16,17 @@ from runtime.settings import Account, Settings, load_settings
 from worker.agent.agent import Budget
 from worker.agent.tool_arguments import Arguments
 from worker.agent.tools import Tool, ToolBox
-from worker.services import House, build_house, load_texts
+from worker.services import Services, build_services
+from worker.texts import load_texts
 
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9010000000000001")
 
 
 @asynccontextmanager
-async def at_home(settings: Settings, *, own_tools: bool = True) -> AsyncIterator[House]:
+async def at_home(settings: Settings, *, own_tools: bool = True) -> AsyncIterator[Services]:
     """The worker's house; with `own_tools` the model is offered the tools of the task instead of the product's."""
     texts = load_texts(settings)
-    house = await build_house(settings, replace(texts, tools=_tools()) if own_tools else texts)
+    house = await build_services(settings, replace(texts, tools=_tools()) if own_tools else texts)
     try:
         yield house
     finally:
@@ -65,14 +66,14 @@ def conversation(lines: int, contact: Contact = CONTACT) -> Conversation:
     )
 
 
-def account_of(house: House, contact: Contact = CONTACT) -> Account:
+def account_of(house: Services, contact: Contact = CONTACT) -> Account:
     account = house.settings.account(contact.channel, contact.account_id)
     if account is None:
         raise RuntimeError(f"the configuration has no account {contact.account_id}")
     return account
 
 
-def system_prompt(house: House) -> str:
+def system_prompt(house: Services) -> str:
     business = house.settings.config.business
     return house.prompts(account_of(house)).system(
         stage="CONSULT",

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from bot.incoming.events import Contact, Media
 from bot.limits import Limited, PastTurn
 
+if TYPE_CHECKING:
+    from bot.reply.rich_content import Link
 NO_WORDS = "[message without text]"
 """Stands where a message has no words that the model could read."""
 
@@ -101,8 +104,10 @@ class Enclosure:
 class Part:
     """One message of a plan, or one of its enclosures.
 
-    `words` stand on a button template in place of `text`, "" where there is none. `plain`: Meta has refused what is
-    beside the text (quick replies, link buttons, the picture itself), so the text goes alone.
+    `words` stand on a button template of `links` in place of `text`, "" where there is none; `quick_replies` are
+    titles to tap. `plain`: Meta has refused what is
+    beside the text (quick replies, link buttons, the picture itself), so the text goes alone. While it is unknown,
+    `misses` counts the looks that have not found it, `failed_looks` those for which Meta could not be asked.
     """
 
     index: int
@@ -111,9 +116,13 @@ class Part:
     tries: int = 0
     sending_at_ms: int = 0
     code: str = ""
+    misses: int = 0
+    failed_looks: int = 0
     kind: PartKind = PartKind.TEXT
     target: str = ""
     words: str = ""
+    links: "tuple[Link, ...]" = ()
+    quick_replies: tuple[str, ...] = ()
     plain: bool = False
 
 
@@ -131,9 +140,9 @@ class PlanMeta:
     calls_human: bool = False
     opts_out: bool = False
     after_unknown: bool = False
-    notebook: str = ""  # what the next turn may go on from; "" drops what there was
-    buttons: str = ""  # answers to tap, separated by "|"
-    links: str = ""  # buttons that open a page: "title|url", one a line
+    scratchpad: str = ""  # what the next turn may go on from; "" drops what there was
+    quick_replies: tuple[str, ...] = ()  # titles to tap as an answer
+    link_buttons: "tuple[Link, ...]" = ()  # they open a page
 
 
 @dataclass(frozen=True, slots=True)

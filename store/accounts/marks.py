@@ -11,7 +11,7 @@ from store.scripts import Scripts
 RETRY_SECONDS = 5.0
 
 
-class Looks:
+class Marks:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 

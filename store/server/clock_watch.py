@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from bot.alerts.alert import Alert
 from runtime.logging import get_logger
 from runtime.settings import Settings
-from store.conversations import LEASE_SECONDS
 from store.keys import (
     ALERTS_DUE,
     COMMENTS_DUE,
@@ -30,6 +29,7 @@ from store.keys import (
     marks_lock_key,
     parking_key,
 )
+from store.lease import LEASE_SECONDS
 from store.outboxes.alerts import packed
 from store.scripts import Scripts
 

@@ -13,7 +13,7 @@ from clients.graph.api import GraphAPI
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account, Environment, Settings
 from store.accounts.ids import AccountIdStore
-from store.accounts.marks import Looks
+from store.accounts.marks import Marks
 from store.accounts.pacing import Pacing
 from store.accounts.parking import Parking
 from store.connection import StoreBroken, StoreUnavailable, connect
@@ -110,7 +110,7 @@ def jobs(
         "generations": ("generations", lambda: generations.run(count=count)),
         "account_ids": (f"account_ids:{LOGIN.id}", lambda: learner.run(count=count)),
         "discovery": ("account_ids", lambda: discovery.run(count=count)),
-        "first_seen": ("first_seen", lambda: Looks(scripts).meet((LOGIN,), now_ms=lambda: 1, count=count)),
+        "first_seen": ("first_seen", lambda: Marks(scripts).meet((LOGIN,), now_ms=lambda: 1, count=count)),
         "unread_reader": (
             "unread_reader",
             lambda: UnreadReader(UnreadMessages(scripts), reading).run(count=count),

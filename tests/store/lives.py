@@ -30,9 +30,11 @@ from bot.incoming.events import (
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.settings import Account, Settings
 from store.connection import Store
-from store.conversations import Conversations, Incident, Lease, LeaseLost, OutcomeRefused
+from store.conversations import Claimed, Conversations
+from store.decisions import MaySend
 from store.inbox import Inbox
 from store.keys import conversation_key
+from store.lease import Incident, Lease, LeaseLost, OutcomeRefused
 from store.outboxes.comments import CommentOutbox
 from store.schedule import Schedule
 from store.schema.transitions import GONE, NONE
@@ -215,8 +217,8 @@ class Lives:
         await self.watch.mend(*due.conversation_ids)
         for cid in due.conversation_ids:
             claimed = await self.conversations.claim(cid)
-            if not isinstance(claimed, str):
-                self.leases[cid] = claimed
+            if isinstance(claimed, Claimed):
+                self.leases[cid] = claimed.lease, claimed.conversation
         if self.chance.random() < 0.08:
             await self.private_reply()
 
@@ -258,7 +260,7 @@ class Lives:
         if not conversation.messages:
             return
         enclosures = [Enclosure(PartKind.REACTION, "❤", conversation.messages[-1].mid)]
-        _, planned = await lease.plan(
+        answer = await lease.plan(
             conversation,
             TEXTS[: self.chance.choice([1, 2])],
             PlanMeta(),
@@ -266,7 +268,7 @@ class Lives:
             whatever_came=self.chance.random() < 0.4,
             whatever_changed=self.chance.random() < 0.2,
         )
-        self.leases[lease.conversation_id] = (lease, planned)
+        self.leases[lease.conversation_id] = (lease, answer.conversation)
 
     async def send(self, lease: Lease, conversation: Conversation) -> None:
         assert conversation.plan is not None
@@ -275,7 +277,7 @@ class Lives:
         if part.state is PartState.UNKNOWN:  # it is looked for
             state, code = self.chance.choice([(PartState.UNKNOWN, "looks 1 0"), (PartState.FAILED, "not_found")])
             await self.conversations.record(cid, plan.id, part.index, state, code=code)
-        elif await lease.begin_part(plan.id, part.index, margin_seconds=1) == PartState.SENDING:
+        elif await lease.begin_part(plan.id, part.index, margin_seconds=1) == MaySend():
             if self.chance.random() < 0.15:  # too few replicas know of it: no call is made
                 await self.scripts.run("take_back_part", cid, lease.token, plan.id, part.index)
             else:

@@ -26,14 +26,15 @@ from runtime.settings import Account, Settings
 from sandbox.patience import PATIENCE_SECONDS
 from store import keys
 from store.accounts.ids import AccountIds, AccountIdStore
-from store.accounts.marks import Looks
-from store.accounts.pacing import Pacing, line_of
+from store.accounts.marks import Marks
+from store.accounts.pacing import Pacing, rate_limit_of
 from store.accounts.parking import Parking
 from store.connection import connect
-from store.conversations import Conversations, Incident
+from store.conversations import Claimed, Conversations
 from store.failure_counts import count_in
 from store.health import SystemHealth
 from store.inbox import Inbox
+from store.lease import Incident
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.early_events import EarlyEvents
 from store.outboxes.system_incidents import SystemIncidents
@@ -103,15 +104,15 @@ async def turns(life: Life) -> None:
     await life.schedule.pop_due(limit=10, quota=10)
     for number in (0, 1):
         claimed = await life.conversations.claim(CUSTOMERS[number].conversation_id)
-        assert not isinstance(claimed, str)
-        lease, conversation = claimed
+        assert isinstance(claimed, Claimed)
+        lease, conversation = claimed.lease, claimed.conversation
         await life.look()
         if number:
             await lease.hold(60, "parked")
             continue
-        _, planned = await lease.plan(conversation, ["Здравствуйте!"], PlanMeta())
+        planned = (await lease.plan(conversation, ["Здравствуйте!"], PlanMeta())).conversation
         assert planned.plan is not None
-        await lease.begin_part(planned.plan.id, 0, margin_seconds=1, line=line_of(ACCOUNT, "send"))
+        await lease.begin_part(planned.plan.id, 0, margin_seconds=1, limit=rate_limit_of(ACCOUNT, "send"))
         await life.look()
         await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.UNKNOWN)
         await life.look()
@@ -149,10 +150,10 @@ async def rarities(life: Life) -> None:
     await scripts.command("EXPIRE", keys.parked_conversations_key_before_2("instagram 1"), 86_400)
     await EarlyEvents(scripts).keep("{}")
     await AccountIdStore(scripts).store(ACCOUNT, AccountIds(ACCOUNT.id, "1"))
-    looks = Looks(scripts)
-    await looks.first_seen_ms(ACCOUNT, now_ms=1)
-    await looks.begin(ACCOUNT, seconds=60)
-    await looks.finished(ACCOUNT, began_ms=1, whole=True)
+    marks = Marks(scripts)
+    await marks.first_seen_ms(ACCOUNT, now_ms=1)
+    await marks.begin(ACCOUNT, seconds=60)
+    await marks.finished(ACCOUNT, began_ms=1, whole=True)
     await Parking(scripts).park(ACCOUNT, "token", 60)
     await Pacing(scripts).take(ACCOUNT, "read", patience_seconds=0)
     await life.health.beat("worker", "host:1")

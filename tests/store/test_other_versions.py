@@ -7,7 +7,7 @@ from bot.incoming.events import Channel, Contact
 from runtime.clock import now_ms
 from runtime.settings import Account, Settings
 from store.accounts.ids import AccountIds, AccountIdStore
-from store.conversations import Conversations
+from store.conversations import Claimed, Conversations
 from store.scripts import Scripts
 from tests.store.telling import answered
 
@@ -51,8 +51,8 @@ async def test_a_conversation_of_another_version_is_answered(
     await put(scripts, {**WHOSE, **fields}, line)
 
     claimed = await Conversations(scripts, settings).claim(CID)
-    assert not isinstance(claimed, str)
-    lease, conversation = claimed
+    assert isinstance(claimed, Claimed)
+    lease, conversation = claimed.lease, claimed.conversation
     await answered(scripts, settings, lease, conversation)
 
     assert [message.text for message in conversation.messages] == ["Привет"]

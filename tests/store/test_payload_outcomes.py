@@ -14,7 +14,7 @@ from bot.conversation import OpenMessage
 from bot.incoming.events import Channel
 from bot.incoming.meta_values import TEXT_LIMIT
 from runtime.settings import Account, Environment, Settings
-from store.conversations import Conversations
+from store.conversations import Claimed, Conversations
 from store.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
@@ -86,8 +86,8 @@ async def check_the_prompts(scripts: Scripts, settings: Settings, answered: list
     messages: list[OpenMessage] = []
     for conversation_id in due:
         claimed = await Conversations(scripts, settings).claim(conversation_id)
-        assert not isinstance(claimed, str)
-        messages += claimed[1].messages
+        assert isinstance(claimed, Claimed)
+        messages += claimed.conversation.messages
     assert [m.for_model for m in messages] == [end.words.rstrip("\n") or "[unsupported message]" for end in answered]
     assert [m.needs_text for m in messages] == [not end.words for end in answered]
 
@@ -186,8 +186,8 @@ async def test_a_body_as_large_as_allowed_is_one_message_cut_to_what_a_prompt_ta
     [conversation_id] = (await Schedule(scripts).pop_due(limit=10, quota=10)).conversation_ids
     claimed = await Conversations(scripts, settings).claim(conversation_id)
     assert answer.status_code == 200
-    assert not isinstance(claimed, str)
-    assert TEXT_LIMIT < len(claimed[1].messages[0].for_model) < TEXT_LIMIT + 100
+    assert isinstance(claimed, Claimed)
+    assert TEXT_LIMIT < len(claimed.conversation.messages[0].for_model) < TEXT_LIMIT + 100
 
 
 async def test_payloads_with_faults_are_all_taken_and_the_books_balance(
@@ -213,8 +213,8 @@ async def test_payloads_with_faults_are_all_taken_and_the_books_balance(
     assert due
     for conversation_id in due:
         claimed = await Conversations(scripts, settings).claim(conversation_id)
-        assert not isinstance(claimed, str)
-        assert all(message.for_model.strip() for message in claimed[1].messages)
+        assert isinstance(claimed, Claimed)
+        assert all(message.for_model.strip() for message in claimed.conversation.messages)
 
 
 def of(kind: type[Kind], ends: tuple[End, ...]) -> list[Kind]:

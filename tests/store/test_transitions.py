@@ -10,7 +10,7 @@ from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Config, Debounce, Environment, Settings, Shift
 from store.connection import connect
-from store.conversations import LeaseLost, OutcomeRefused
+from store.lease import LeaseLost, OutcomeRefused
 from store.schema.transitions import CONVERSATION, GONE, NONE, PART, PART_STATES, STATES, changes_of
 from tests.rooms import sources
 from tests.store.lives import ACCOUNT, CONTACTS, TEXTS, Lives, ObservedScripts

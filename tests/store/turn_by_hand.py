@@ -5,8 +5,9 @@ from bot.conversation import Conversation, Enclosure, PartKind, PartState, PlanM
 from bot.incoming.events import Comment, CustomerMessage, Deletion, Echo, Edit, Event, MessageKind, ThreadControl
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.settings import Settings
-from store.conversations import Conversations, Incident, Lease
+from store.conversations import Claimed, Conversations
 from store.inbox import Inbox
+from store.lease import Incident, Lease
 from store.outboxes.comments import CommentOutbox
 from store.schedule import Schedule
 from tests.store.lives import ACCOUNT, CONTACTS, TEXTS, ObservedScripts
@@ -67,14 +68,14 @@ class Turn:
         await self.scripts.pass_time(16)
         await self.schedule.pop_due(limit=10, quota=10)
         claimed = await self.conversations.claim(CID)
-        if not isinstance(claimed, str):
-            self._claimed = claimed
+        if isinstance(claimed, Claimed):
+            self._claimed = claimed.lease, claimed.conversation
 
     async def plans(self) -> None:
         reaction = [Enclosure(PartKind.REACTION, "❤", "m1")]
         lease = self.lease
-        _, planned = await lease.plan(self.conversation, TEXTS, PlanMeta(), enclosures=reaction, whatever_came=True)
-        self._claimed = lease, planned
+        answer = await lease.plan(self.conversation, TEXTS, PlanMeta(), enclosures=reaction, whatever_came=True)
+        self._claimed = lease, answer.conversation
 
     async def begins(self, part: int = 0) -> None:
         await self.lease.begin_part(self.plan_id, part, margin_seconds=1)

@@ -13,7 +13,7 @@ from runtime.settings import Account, Config, Debounce, Environment, Reconcile, 
 from sandbox.meta.server import MetaSandbox
 from sandbox.patience import PATIENCE_SECONDS
 from store.accounts.ids import AccountIdStore
-from store.accounts.marks import Looks
+from store.accounts.marks import Marks
 from store.accounts.pacing import Pacing
 from store.inbox import Inbox
 from store.keys import FIRST_SEEN, RECONCILED
@@ -81,7 +81,7 @@ class ReadingBench:
 
     def reconciler(self, *, look_seconds: float = 30) -> Reconciler:
         incidents = SystemIncidents(self.scripts, AlertOutbox(self.scripts))
-        return Reconciler(self.reading, Looks(self.scripts), incidents, look_seconds=look_seconds)
+        return Reconciler(self.reading, Marks(self.scripts), incidents, look_seconds=look_seconds)
 
     def lose(self, customer_id: str, text: str, *, minutes_ago: float = 2, mid: str | None = None) -> None:
         """A customer writes, and no webhook tells of it."""

@@ -8,7 +8,7 @@ from bot.errors import NightshiftError, OutcomeUnknown
 from bot.incoming.events import Channel
 from runtime.clock import local
 from runtime.logging import get_logger
-from worker.services import House
+from worker.services import Services
 
 if TYPE_CHECKING:
     from clients.telegram.client import TelegramAlerts
@@ -18,7 +18,7 @@ log = get_logger(__name__)
 UNCONFIGURED_RETRY_SECONDS = 3600.0
 
 
-async def deliver_alert(house: House, alert_id: str) -> str:
+async def deliver_alert(house: Services, alert_id: str) -> str:
     """ "sent", "updated", "closed", "changed", "waits", "given up" after a day, or "gone" when it was closed before."""
     waiting = await house.outbox.load(alert_id)
     if waiting is None:
@@ -64,7 +64,7 @@ async def _send_or_update(telegram: "TelegramAlerts", html: str, message_id: str
     return await telegram.send(html), "sent"
 
 
-async def _surroundings(house: House, alert: Alert) -> Surroundings:
+async def _surroundings(house: Services, alert: Alert) -> Surroundings:
     config = house.settings.config
     zone = config.business.timezone
     channel, account_id = alert.channel, alert.account
@@ -87,20 +87,20 @@ async def _surroundings(house: House, alert: Alert) -> Surroundings:
     )
 
 
-async def _who(house: House, account: Any, conversation_id: str) -> tuple[str, str]:
+async def _who(services: Services, account: Any, conversation_id: str) -> tuple[str, str]:
     """The public @username or the first name; the alert does not wait for it longer than a moment."""
-    customer_id = await house.conversations.customer_of(conversation_id)
+    customer_id = await services.conversations.customer_of(conversation_id)
     if not customer_id:
         return "", ""
     try:
-        profile = await house.graph(account, patience_seconds=3.0).fetch_profile(customer_id)
+        profile = await services.graph(account, patience_seconds=3.0).fetch_profile(customer_id)
     except NightshiftError as exc:
         log.info("profile_unknown", conversation=conversation_id, error=type(exc).__name__)
         return "", ""
     return profile.username, profile.name.split(" ")[0] if profile.name else ""
 
 
-def _account_name(house: House, channel: str, account_id: str, *, whole: bool) -> str:
+def _account_name(house: Services, channel: str, account_id: str, *, whole: bool) -> str:
     """The business and the channel; the long id only where it tells two accounts apart, or a manager has to mend it."""
     name = f"{house.settings.config.business.name}, {channel.capitalize()}"
     alike = sum(1 for account in house.settings.config.accounts if account.channel == channel)

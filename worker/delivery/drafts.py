@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from bot.conversation import Conversation, PlanMeta
 from bot.outcome import Outcome
-from bot.reply.quick_replies import SEPARATOR
 from bot.reply.rich_content import RichContent
 from worker.agent.agent_result import AgentResult
 
@@ -36,8 +35,8 @@ def words_of(result: AgentResult, conversation: Conversation, *, stub: str) -> t
     """The checked reply, or the stub with the reason why there is none."""
     if result.reply is None:
         rule = result.rule
-        stage, notebook = conversation.stage, result.scratchpad
-        return stub, PlanMeta(Outcome.HANDED_OVER.value, rule, stage=stage, rule=rule, notebook=notebook)
+        stage, scratchpad = conversation.stage, result.scratchpad
+        return stub, PlanMeta(Outcome.HANDED_OVER.value, rule, stage=stage, rule=rule, scratchpad=scratchpad)
     meta = PlanMeta(
         Outcome.ANSWERED.value,
         "partial" if result.partial else "",
@@ -45,7 +44,7 @@ def words_of(result: AgentResult, conversation: Conversation, *, stub: str) -> t
         task=result.reply.task,
         partial=result.partial,
         rule="salvaged" if result.salvaged else result.rule,
-        notebook=result.scratchpad,
-        buttons=SEPARATOR.join(result.reply.buttons),
+        scratchpad=result.scratchpad,
+        quick_replies=result.reply.buttons,
     )
     return result.reply.text, meta

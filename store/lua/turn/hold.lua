@@ -4,7 +4,7 @@
 -- ARGV: cid, token, delay_ms, reason, failed ('1': this turn ended in an exception), drop_plan ('1'),
 --       alert id ('' for none), alert (JSON): the managers are told that the window closes,
 --       scratchpad ('' leaves the one there is), the last action (ms) whose window the alert tells of,
---       the revision the turn has read: what was looked up for words that are not what they were is not kept
+--       the revision of the scratchpad: what was looked up for words that are not what they were is not kept
 -- Returns the number of failed turns so far, or -1 when the lease was not the caller's.
 
 local cid, token, DELAY, reason, failed, drop_plan = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- include: keys, ledger, sent, plan, retention
 -- A fact about one part, from whoever learned it: never fenced, idempotent, and a message id is never taken back.
--- ARGV: cid, plan_id, part, state, key of the message id (or ''), code
+-- ARGV: cid, plan_id, part, state, key of the message id (or ''), code, then of one that is looked for: how often it was
+--       not found, how often Meta could not be asked
 -- Returns the state that stands, or 'gone'.
 
-local cid, plan_id, i, state, key, code = unpack(ARGV, 1, 6)
+local cid, plan_id, i, state, key, code, misses, failed_looks = unpack(ARGV, 1, 8)
 if key ~= '' then
   remember_sent(cid, key)
   -- It comes after the end, and goes with the rest; or the conversation is gone already.
@@ -31,7 +32,8 @@ if code == 'not_found' then
   remember_doubtful(cid, part[1])
   for alike in string.gmatch(part[2] or '', '%S+') do remember_doubtful(cid, alike) end
 end
-redis.call('HSET', at(cid, 'plan'), i .. ':state', state, i .. ':key', key, i .. ':code', code)
+redis.call('HSET', at(cid, 'plan'), i .. ':state', state, i .. ':key', key, i .. ':code', code,
+  i .. ':misses', misses, i .. ':failed_looks', failed_looks)
 if code == 'plain' then redis.call('HSET', at(cid, 'plan'), i .. ':plain', '1') end -- and it stays, whatever comes next
 note(cid, '', state, 'part ' .. i .. (code ~= '' and (' ' .. code) or ''))
 return state

@@ -16,7 +16,8 @@ from sandbox.server import SandboxServer
 from sandbox.telegram.server import TelegramSandbox
 from store.ledger import Ledger
 from worker.alerts.delivery import deliver_alert
-from worker.services import House, build_house, load_texts
+from worker.services import Services, build_services
+from worker.texts import load_texts
 
 pytestmark = pytest.mark.anyio
 
@@ -85,14 +86,14 @@ async def house(
     telegram: TelegramSandbox,
     telegram_server: tuple[TelegramSandbox, SandboxServer],
     meta_server: tuple[MetaSandbox, SandboxServer],
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Services]:
     settings = settings_for(valkey, telegram_server[1].url, meta_server[1].url)
-    house = await build_house(settings, load_texts(settings))
+    house = await build_services(settings, load_texts(settings))
     yield house
     await house.aclose()
 
 
-async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: House, telegram: TelegramSandbox) -> None:
+async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: Services, telegram: TelegramSandbox) -> None:
     await house.outbox.raise_alert("a", ALERT)
 
     assert await deliver_alert(house, "a") == "sent"
@@ -102,7 +103,7 @@ async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: House, t
     assert "4eb1e8a7ea08e4a6" in message["text"]
 
 
-async def test_an_incident_that_goes_on_changes_its_own_message(house: House, telegram: TelegramSandbox) -> None:
+async def test_an_incident_that_goes_on_changes_its_own_message(house: Services, telegram: TelegramSandbox) -> None:
     await house.outbox.raise_alert("a", ALERT)
     await deliver_alert(house, "a")
     await house.outbox.raise_alert("a", ALERT)
@@ -112,7 +113,7 @@ async def test_an_incident_that_goes_on_changes_its_own_message(house: House, te
     assert "2" in message["text"].splitlines()[-1]
 
 
-async def test_an_update_that_telegram_refuses_is_sent_anew(house: House, telegram: TelegramSandbox) -> None:
+async def test_an_update_that_telegram_refuses_is_sent_anew(house: Services, telegram: TelegramSandbox) -> None:
     await house.outbox.raise_alert("a", ALERT)
     await deliver_alert(house, "a")
     await house.outbox.raise_alert("a", ALERT)
@@ -124,7 +125,7 @@ async def test_an_update_that_telegram_refuses_is_sent_anew(house: House, telegr
 
 @pytest.mark.parametrize("trouble", ["throttled", "refused", "blocked"])
 async def test_what_telegram_does_not_take_waits_in_the_outbox(
-    house: House, telegram: TelegramSandbox, trouble: str
+    house: Services, telegram: TelegramSandbox, trouble: str
 ) -> None:
     await house.outbox.raise_alert("a", ALERT)
     match trouble:
@@ -141,7 +142,7 @@ async def test_what_telegram_does_not_take_waits_in_the_outbox(
     assert await deliver_alert(house, "a") == "sent"
 
 
-async def fails_since(house: House, alert_id: str, hours: float) -> None:
+async def fails_since(house: Services, alert_id: str, hours: float) -> None:
     """As if the first of the failures had been so long ago."""
     body = orjson.loads(await house.outbox._scripts.command("HGET", "ns:alerts", alert_id))
     body["failing_since"] = body.get("failing_since", now_ms()) - round(hours * 3_600_000)
@@ -149,7 +150,7 @@ async def fails_since(house: House, alert_id: str, hours: float) -> None:
 
 
 async def test_an_alert_that_telegram_refuses_for_a_day_is_given_up_loudly(
-    house: House, telegram: TelegramSandbox
+    house: Services, telegram: TelegramSandbox
 ) -> None:
     await house.outbox.raise_alert("a", ALERT, conversation_id=ALERT.conversation)
     for _ in range(3):
@@ -170,7 +171,7 @@ async def test_an_alert_that_telegram_refuses_for_a_day_is_given_up_loudly(
     assert [(s.conversation_id, s.event) for s in steps][-1] == (ALERT.conversation, "alert_given_up")
 
 
-async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: House, telegram: TelegramSandbox) -> None:
+async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: Services, telegram: TelegramSandbox) -> None:
     await house.outbox.raise_alert("a", ALERT)
     telegram.refuse_next(500, "Internal Server Error")
     await deliver_alert(house, "a")
@@ -185,7 +186,7 @@ async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: House, t
 
 
 async def test_what_does_not_arrive_is_said_loudly_once_for_each_change(
-    house: House, telegram: TelegramSandbox
+    house: Services, telegram: TelegramSandbox
 ) -> None:
     await house.outbox.raise_alert("a", ALERT)
     with capture_logs() as logs:
@@ -204,7 +205,7 @@ async def test_without_telegram_the_log_says_it_and_the_alert_is_kept(
     valkey: EmbeddedValkey, meta_server: tuple[MetaSandbox, SandboxServer], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = settings_for(valkey, "http://127.0.0.1:9", meta_server[1].url, configured=False)
-    house = await build_house(settings, load_texts(settings))
+    house = await build_services(settings, load_texts(settings))
     try:
         await house.outbox.raise_alert("a", ALERT)
 

@@ -7,6 +7,9 @@ from enum import StrEnum
 from bot.incoming.events import Contact, Media
 from bot.limits import Limited, PastTurn
 
+NO_WORDS = "[message without text]"
+"""Stands where a message has no words that the model could read."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenMessage:
@@ -27,7 +30,7 @@ class OpenMessage:
     @property
     def for_model(self) -> str:
         """The customer's words with a context line for each thing that is not text; never blank."""
-        return "\n".join([*self.notes, self.text] if self.text.strip() else self.notes) or "[message without text]"
+        return "\n".join([*self.notes, self.text] if self.text.strip() else self.notes) or NO_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,10 @@ class PartState(StrEnum):
     DROPPED = "dropped"
 
 
+MAY_HAVE_ARRIVED = frozenset({PartState.SENDING, PartState.SENT, PartState.UNKNOWN})
+"""States of a part that the customer may have seen."""
+
+
 class PartKind(StrEnum):
     TEXT = "text"
     IMAGE = "image"
@@ -112,7 +119,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PlanMeta:
-    """What the finish of a plan must know, whoever comes to finish it."""
+    """What the finish of a plan must know, also when another worker finishes it."""
 
     outcome: str = "answered"
     why: str = ""
@@ -149,7 +156,7 @@ class Plan:
     @property
     def something_arrived(self) -> bool:
         """True when the customer may have seen a part of it already."""
-        return any(part.state in (PartState.SENDING, PartState.SENT, PartState.UNKNOWN) for part in self.parts)
+        return any(part.state in MAY_HAVE_ARRIVED for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from runtime.clock import monotonic
 from runtime.logging import get_logger
 from store.connection import StoreBroken, StoreUnavailable
 from store.health import SystemHealth
+from store.keys import telling_key
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -71,7 +72,7 @@ class StoreWatch:
             "over_at": self._clock_ms(),
         }
         # One voice is enough for the good news, and there is a place again to agree on whose.
-        lock = ("SET", f"ns:telling:system:{NO_REDIS}:recovered", "1", "NX", "PX", 60_000)
+        lock = ("SET", telling_key(f"system:{NO_REDIS}:recovered"), "1", "NX", "PX", 60_000)
         if await self._scripts.command(*lock) is None or await self._say(body):
             log.info("store_up")
             self._told, self._failing_since = False, None

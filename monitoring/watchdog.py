@@ -172,7 +172,8 @@ async def watch_receiver(settings: Settings, hearing: Hearing) -> None:
         watchdog = _watchdog(partial(judge_receiver, hearing), scripts, settings, alerts)
         store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
         incidents = SystemIncidents(scripts, AlertOutbox(scripts))
-        requirements = StoreRequirements(lambda: check_store(settings), incidents, clock_ms=scripts.clock.now_ms)
+        check = partial(check_store, settings, is_running=True)
+        requirements = StoreRequirements(check, incidents, clock_ms=scripts.clock.now_ms)
         await _for_ever(ReceiverWatch(store, watchdog, requirements).look, count_in(scripts))
 
 

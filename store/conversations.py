@@ -18,6 +18,8 @@ from runtime.settings import Settings
 from store.accounts.pacing import Place
 from store.accounts.parking import Parked, token_mark
 from store.hashing import key_of, text_hash
+from store.keys import CLOCK_AHEAD, EVENTS, conversation_key
+from store.limits import HISTORY_LINES
 from store.plans import further_fields
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
@@ -32,7 +34,6 @@ ACCOUNT_MISSING_SECONDS = 3600.0
 # Until a worker that does not have a conversation's account looks again: while one is alive that has it, and else.
 ACCOUNT_SOON_SECONDS = 2.0
 ACCOUNT_LATER_SECONDS = 30.0
-HISTORY_LINES = 60  # kept; what the model gets of it is the agent's choice
 
 
 class LeaseLost(NightshiftError):
@@ -79,11 +80,11 @@ class Conversations:
 
     async def clock_ahead_ms(self) -> int:
         """By how much the server's clock may be ahead of the true time (store/server/clock_watch.py); most often 0."""
-        return int(await self._scripts.command("GET", "ns:clock:ahead") or 0)
+        return int(await self._scripts.command("GET", CLOCK_AHEAD) or 0)
 
     async def customer_of(self, conversation_id: str) -> str:
         """The scoped id behind a conversation; "" when it is not kept any more."""
-        return str(await self._scripts.command("HGET", f"ns:c:{conversation_id}", "customer") or "")
+        return str(await self._scripts.command("HGET", conversation_key(conversation_id), "customer") or "")
 
     async def knows_as_sent(self, conversation_id: str, mid: str) -> bool:
         """Is this message id in the books as sent from our side, by the bot or by a human?"""
@@ -105,7 +106,7 @@ class Conversations:
         stands, doubt = await self._scripts.run_doubted("record_part", *values)
         if reason := await doubt:
             log.warning("fact_not_confirmed", conversation=conversation_id, part=part, reason=reason)
-            await self._scripts.command("HINCRBY", "ns:events", "sent_unconfirmed", 1)
+            await self._scripts.command("HINCRBY", EVENTS, "sent_unconfirmed", 1)
         return str(stands)
 
 

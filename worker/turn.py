@@ -4,12 +4,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from bot.conversation import VANISHED_BEFORE_ALONE, Conversation, Plan, PlanMeta
-from bot.incoming.intents import Wish, wish_of
+from bot.incoming.intents import Intent, intent_of
 from bot.limits import Silent, TooMuch
 from bot.messaging_window import WindowClosed
 from bot.outcome import Deferral, Outcome, SilenceReason
 from bot.reply.layout import arrange
-from bot.reply.rich_content import NOTHING, pack_links
+from bot.reply.rich_content import NO_RICH_CONTENT, pack_links
 from bot.shift import Deferred, OnDuty, who_is_on_duty
 from bot.text.language import script_language
 from runtime.clock import local
@@ -109,7 +109,7 @@ class Turn:
         conversation = draft.conversation
         reply = arrange(
             draft.words,
-            draft.beside,
+            draft.rich_content,
             channel=conversation.contact.channel,
             has_buttons=bool(draft.meta.buttons),
             mid=conversation.messages[-1].mid,
@@ -124,7 +124,7 @@ class Turn:
 
     async def _must_not_answer_now(self, conversation: Conversation, account: Account) -> str:
         """Before any model is paid: is the window open, who is on duty, does the account rest?"""
-        if conversation.opted_out and wish_of([m.text for m in conversation.messages]) is Wish.OPT_OUT:
+        if conversation.opted_out and intent_of([m.text for m in conversation.messages]) is Intent.OPT_OUT:
             return await close_unsaid(self._lease, conversation, Outcome.SILENCED, SilenceReason.OPTED_OUT, alert=False)
         window = await window_of(self._house, conversation, now_ms=conversation.now_ms)
         if isinstance(window, WindowClosed):
@@ -164,18 +164,18 @@ class Turn:
         prompts = self._house.prompts(account)
 
         def line(name: str, meta: PlanMeta) -> Draft:
-            return Draft(conversation, prompts.line(name, locale), meta, NOTHING)
+            return Draft(conversation, prompts.line(name, locale), meta, NO_RICH_CONTENT)
 
         handed_over = Outcome.HANDED_OVER.value
         if conversation.failed_turns >= FAILED_TURNS_BEFORE_HANDOVER:
             return line("stub", PlanMeta(handed_over, "turns_failed", rule="turns_failed"))
         if any(message.is_lost for message in conversation.messages):
             return line("stub", PlanMeta(handed_over, "message_lost", rule="message_lost"))
-        wish = wish_of([message.text for message in conversation.messages])
-        if wish is Wish.HUMAN:
+        intent = intent_of([message.text for message in conversation.messages])
+        if intent is Intent.HUMAN:
             meta = PlanMeta(handed_over, "asked_for_human", rule="asked_for_human", calls_human=True)
             return line("call_human", meta)
-        if wish is Wish.OPT_OUT:
+        if intent is Intent.OPT_OUT:
             return line("opt_out", PlanMeta(Outcome.ANSWERED.value, "opted_out", opts_out=True))
         limit = limit_of(conversation, limits)
         if isinstance(limit, TooMuch):
@@ -205,8 +205,8 @@ class Turn:
             customer_text=words_for_model(told, self._house.settings.config.limits),
             seconds=seconds,
         )
-        beside = thought.reply.beside if thought.reply else NOTHING
-        return Draft(conversation, words, meta, beside, is_thought=True, record=record)
+        rich_content = thought.reply.rich_content if thought.reply else NO_RICH_CONTENT
+        return Draft(conversation, words, meta, rich_content, is_thought=True, record=record)
 
     def _typing(self, account: Account, conversation: Conversation) -> AbstractAsyncContextManager[None]:
         async def may_call() -> bool:

@@ -11,7 +11,7 @@ class Repair(StrEnum):
     FLATTEN = "flatten"  # tool steps told as plain words
     TRIM = "trim"  # less history, shorter tool results
     PLAIN = "plain"  # nothing but what a server must know
-    # What a model at its server turned out to be like: `clients.llm.manners` keeps it for all requests after this one.
+    # What a model at its server turned out to be like: `clients.llm.quirks` keeps it for all requests after this one.
     LIMIT_NAME = "limit_name"  # `max_tokens` has another name here, or none
     FEWER_TOKENS = "fewer_tokens"  # as many as the refusal leaves room for
     NO_TOOLS = "no_tools"  # it cannot call any

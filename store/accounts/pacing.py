@@ -5,7 +5,8 @@ from typing import Literal
 
 from bot.incoming.events import Channel
 from runtime.settings import Account
-from store.accounts.parking import Parked, parking_key, token_mark
+from store.accounts.parking import Parked, token_mark
+from store.keys import calls_key, parking_key
 from store.scripts import Scripts
 
 Line = Literal["send", "read"]
@@ -27,7 +28,7 @@ class Place:
 def line_of(account: Account, line: Line) -> tuple[str, int, int]:
     """Where the line is kept, how many may call in any span of time, and that span in microseconds."""
     most, span = (_SENDS[account.channel], _SECOND_US) if line == "send" else (1, _READ_EVERY_US)
-    return f"ns:line:{account.channel}:{account.id}:{line}", most, span
+    return calls_key(account, line), most, span
 
 
 class Pacing:

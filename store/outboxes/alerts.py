@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from store.keys import ALERTS
 from store.scripts import Scripts
 
 GIVE_UP_SECONDS = 24 * 3600.0  # of failures: whoever could be helped by it has lost the messaging window by then
@@ -19,7 +20,7 @@ class AlertOutbox:
         await self._scripts.run("raise_alert", conversation_id, alert_id, orjson.dumps(dict(body)).decode())
 
     async def load(self, alert_id: str) -> dict[str, Any] | None:
-        raw = await self._scripts.command("HGET", "ns:alerts", alert_id)
+        raw = await self._scripts.command("HGET", ALERTS, alert_id)
         if raw is None:
             return None
         body: dict[str, Any] = orjson.loads(raw)
@@ -35,12 +36,12 @@ class AlertOutbox:
         return str(await self._scripts.run("settle_alert", alert_id, shown, "", wait, tries, most))
 
     async def kept(self, alert_id: str, *, shown: int, tries: int, again_in_seconds: float) -> None:
-        """Nobody is there to deliver it to: it stays, until it is among too many (common.lua, make_room)."""
+        """Nobody is there to deliver it to: it stays, until it is among too many (include/alerts.lua, make_room)."""
         await self._scripts.run("settle_alert", alert_id, shown, "", round(again_in_seconds * 1000), tries, 0)
 
     async def close(self, alert_id: str, *, shown: int) -> bool:
         return bool(await self._scripts.run("close_alert", alert_id, shown))
 
     async def waiting(self) -> list[tuple[str, dict[str, Any]]]:
-        rows = await self._scripts.command("HGETALL", "ns:alerts")
+        rows = await self._scripts.command("HGETALL", ALERTS)
         return [(alert_id, orjson.loads(body)) for alert_id, body in dict(rows).items()]

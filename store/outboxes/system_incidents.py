@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from store.keys import telling_key
 from store.outboxes.alerts import AlertOutbox
 from store.scripts import Scripts
 
@@ -33,20 +34,16 @@ class SystemIncidents:
 
     async def may_tell(self, alert_id: str, *, for_seconds: float) -> bool:
         """True for one watcher at a time; should it fail or die, another may try after `for_seconds`."""
-        lock = _lock_of(alert_id)
+        lock = telling_key(alert_id)
         return await self._scripts.command("SET", lock, "1", "NX", "PX", round(for_seconds * 1000)) is not None
 
     async def told(self, alert_id: str, body: Mapping[str, Any], message_id: str) -> None:
         """The managers have it: the worker need not deliver it again."""
         await self._outbox.delivered(alert_id, shown=int(body.get("count", 1)), message_id=message_id)
-        await self._scripts.command("DEL", _lock_of(alert_id))
+        await self._scripts.command("DEL", telling_key(alert_id))
 
     async def _change(
         self, rule: str, broken: str, body: Mapping[str, Any], now_ms: int, steady_seconds: float
     ) -> bool:
         alert, steady_ms = orjson.dumps(body).decode(), round(steady_seconds * 1000)
         return bool(await self._scripts.run("system_incident", rule, broken, alert, now_ms, steady_ms))
-
-
-def _lock_of(alert_id: str) -> str:
-    return f"ns:telling:{alert_id}"

@@ -8,6 +8,7 @@ import orjson
 
 from bot.incoming.events import Channel
 from runtime.logging import get_logger
+from store.keys import LEDGER
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -48,7 +49,7 @@ class UnreadMessages:
     async def came_by_itself(self, unread: Unread) -> bool:
         """True when the ledger has it among its newest lines: Meta need not be asked."""
         since = max(unread.at_ms - _LOOK_BACK_MS, 0)
-        lines = await self._scripts.command("XREVRANGE", "ns:ledger", "+", since, "COUNT", _MOST_LOOKED_AT)
+        lines = await self._scripts.command("XREVRANGE", LEDGER, "+", since, "COUNT", _MOST_LOOKED_AT)
         return any(fields["m"] == unread.key for _, fields in lines)
 
     async def again(self, unread: Unread, seconds: float, *, failed: bool) -> None:

@@ -1,12 +1,14 @@
 """What follows the words of a plan, as Redis keeps it: sent once, told by bare echoes, dropped for people."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.conversation import Conversation, Enclosure, Part, PartKind, PartState, Plan, PlanMeta
 from bot.incoming.events import Channel, Contact, Deletion, Echo
 from bot.outcome import Outcome
 from bot.reply.layout import arrange
-from bot.reply.rich_content import Beside, Link, pack_links
+from bot.reply.rich_content import Link, RichContent, pack_links
 from runtime.clock import now_ms
 from runtime.settings import Settings, Shift
 from store.conversations import Lease
@@ -41,7 +43,7 @@ def photo(mid: str, *, kind: str = "image", contact: Contact = CONTACT, number: 
 async def planned(bench: Bench, *enclosures: Enclosure, links: tuple[Link, ...] = ()) -> tuple[Lease, Plan]:
     await bench.receive(message("m1"))
     lease, conversation = await bench.claim()
-    reply = arrange("Ответ", Beside(links=links), channel=Channel.INSTAGRAM, has_buttons=False)
+    reply = arrange("Ответ", RichContent(links=links), channel=Channel.INSTAGRAM, has_buttons=False)
     meta = PlanMeta(links=pack_links(reply.links))
     assert (await lease.plan(conversation, reply.texts, meta, enclosures=enclosures))[0] == "planned"
     return lease, plan_of(await lease.reread())
@@ -116,7 +118,7 @@ async def test_another_echo_is_a_humans_meanwhile(bench: Bench, echo: Echo) -> N
     await said(bench, lease, plan)
     await begin(lease, plan, 1)
 
-    await bench.receive(echo)
+    await bench.receive(replace(echo, at_ms=now_ms()))  # before the customer's words it could be an ad's greeting
 
     assert await bench.field("takeover_until") != ""
 
@@ -140,14 +142,6 @@ async def test_a_photo_from_the_phone_is_a_takeover_at_any_other_moment(bench: B
 
     assert await bench.field("takeover_until") != ""
     assert [line for line in await bench.history() if line[0] == "business"][-1] == ("business", "[photo]")
-
-
-async def test_messenger_tells_our_picture_by_its_metadata_only(bench: Bench) -> None:
-    echo = photo("m_1", contact=Contact(Channel.MESSENGER, "104400000000001", "7000000000000011"))
-
-    [_, _, _, _, _, _, _, likeness, *_] = bench.inbox._arguments(echo)
-
-    assert likeness == ""
 
 
 async def test_a_template_is_known_by_an_echo_with_its_words_or_without(bench: Bench) -> None:

@@ -15,11 +15,12 @@ from bot.outcome import Deferral
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account, Config, Debounce, Environment, Settings, Shift
 from store.accounts.pacing import Pacing, Place
-from store.accounts.parking import Parking, parking_key
+from store.accounts.parking import Parking
 from store.connection import connect
 from store.conversations import LEASE_SECONDS, Conversations, Lease
 from store.health import SystemHealth, overdue_after_seconds
 from store.inbox import Inbox
+from store.keys import parking_key
 from store.ledger import Ledger
 from store.outboxes.alerts import AlertOutbox
 from store.outboxes.comments import CommentOutbox

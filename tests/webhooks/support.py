@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from bot.incoming.events import Channel, Contact, Event
 from runtime.settings import Account, Config, Environment, Settings
 from webhooks.accounts import Accounts
-from webhooks.health import Freshness
 from webhooks.payloads import parse_body
+from webhooks.status.health import Freshness
 from webhooks.translate import translate
 
 SECRET = "invented-app-secret-01"

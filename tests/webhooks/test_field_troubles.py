@@ -8,9 +8,8 @@ import pytest
 
 from tests.payloads.ends import ENDS
 from tests.payloads.kinds import Answered, End, HumanAtWork, Nothing, Silenced
-from tests.rooms import ROOT, sources
+from tests.rooms import ROOT
 
-ENDPOINTS = "tests/webhooks/test_endpoints.py::"
 TRANSLATE = "tests/webhooks/test_translate.py::"
 SIGNATURE = "tests/webhooks/test_signature.py::"
 TAKEOVER = "tests/store/test_takeover.py::"
@@ -19,13 +18,16 @@ OUTCOMES = "tests/store/test_payload_outcomes.py::"
 MAIN_JOB = "tests/end_to_end/test_main_job.py::"
 EVENTS = "tests/end_to_end/test_meta_events.py::"
 SCALING = "tests/end_to_end/test_scaling.py::"
-PHONE = "tests/end_to_end/test_takeover.py::"
 GRAPH = "tests/clients/graph/test_api.py::"
 ERRORS = "tests/clients/graph/test_errors.py::"
 BACK = "tests/end_to_end/test_reading_back.py::"
 LATE = "tests/store/test_late_events.py::"
-RECONCILED = "tests/worker/backfill/test_reconciliation.py::"
-HERE = "tests/webhooks/test_field_troubles.py::"
+LOOK_UPS = "tests/clients/graph/test_look_ups.py::"
+ITEM_KINDS = "tests/webhooks/test_item_kinds.py::"
+ITEMS = "tests/webhooks/test_items.py::"
+REFUSED_POSTS = "tests/webhooks/test_refused_posts.py::"
+VERIFICATION = "tests/webhooks/test_verification.py::"
+TAGS = "tests/clients/graph/test_message_tags.py::"
 
 TALKED_TO = (Answered,)
 SILENT = (Silenced, HumanAtWork, Nothing)
@@ -88,7 +90,7 @@ TROUBLES: dict[int, Trouble] = {
     6: Trouble(
         "an unknown event key",
         payloads=("field/only_counted/checkout_update", "field/only_counted/retired_and_unknown_keys"),
-        tests=(TRANSLATE + "test_unknown_kinds_are_noted",),
+        tests=(ITEM_KINDS + "test_unknown_kinds_are_noted",),
     ),
     7: Trouble("a read with a mid or a watermark", payloads=("instagram/events/read", "messenger/events/read")),
     8: Trouble(
@@ -100,12 +102,12 @@ TROUBLES: dict[int, Trouble] = {
             "field/our_side/echo_with_parties_not_swapped",
             "field/our_side/echo_flag_is_text",
         ),
-        tests=(TRANSLATE + "test_our_own_words_without_the_echo_flag_are_still_an_echo",),
+        tests=(ITEMS + "test_our_own_words_without_the_echo_flag_are_still_an_echo",),
     ),
     9: Trouble(
         "an echo that overtakes the answer of the send",
         tests=(
-            PHONE + "test_an_echo_before_the_answer_of_the_send_is_ours",
+            "tests/end_to_end/test_takeover.py::test_an_echo_before_the_answer_of_the_send_is_ours",
             TAKEOVER + "test_our_echo_before_the_call_returns_is_no_human",
         ),
     ),
@@ -145,7 +147,9 @@ TROUBLES: dict[int, Trouble] = {
             "field/our_side/echo_with_parties_not_swapped",
         ),
     ),
-    16: Trouble("a profile that Meta keeps to itself", tests=(GRAPH + "test_a_profile_meta_keeps_to_itself_is_empty",)),
+    16: Trouble(
+        "a profile that Meta keeps to itself", tests=(LOOK_UPS + "test_a_profile_meta_keeps_to_itself_is_empty",)
+    ),
     17: Trouble(
         "the dashboard's test event",
         payloads=(
@@ -153,7 +157,7 @@ TROUBLES: dict[int, Trouble] = {
             "instagram/events/dashboard_test_in_messaging",
             "field/only_counted/older_dashboard_test",
         ),
-        tests=(TRANSLATE + "test_a_test_event_for_a_known_account_is_closed_as_one",),
+        tests=(ITEMS + "test_a_test_event_for_a_known_account_is_closed_as_one",),
     ),
     18: Trouble(
         "an account under another of its ids",
@@ -178,7 +182,7 @@ TROUBLES: dict[int, Trouble] = {
     21: Trouble("no events at all in development mode", people="the app has to be published in Meta's dashboard"),
     22: Trouble(
         "nothing after a message request until the next message",
-        tests=(RECONCILED + "test_every_now_and_then_a_look_goes_all_the_way",),
+        tests=("tests/worker/backfill/test_reconciliation.py::test_every_now_and_then_a_look_goes_all_the_way",),
     ),
     23: Trouble(
         "a story reply without its story",
@@ -218,8 +222,8 @@ TROUBLES: dict[int, Trouble] = {
         "an edit numbered 0 around a new message",
         payloads=("instagram/events/ghost_edit", "field/only_counted/edit_numbered_0"),
         tests=(
-            TRANSLATE + "test_an_edit_that_changes_nothing_is_a_ghost",
-            TRANSLATE + "test_a_ghost_is_to_be_read",
+            ITEM_KINDS + "test_an_edit_that_changes_nothing_is_a_ghost",
+            ITEM_KINDS + "test_a_ghost_is_to_be_read",
             BACK + "test_a_message_that_only_a_ghost_edit_tells_of_is_answered",
             BACK + "test_with_its_webhook_beside_it_is_answered_once_and_not_read_in_vain",
         ),
@@ -234,13 +238,13 @@ TROUBLES: dict[int, Trouble] = {
     29: Trouble(
         "unsigned bodies are taken",
         tests=(
-            ENDPOINTS + "test_an_unsigned_body_is_forbidden_and_does_nothing",
-            ENDPOINTS + "test_without_a_secret_there_is_no_endpoint",
+            REFUSED_POSTS + "test_an_unsigned_body_is_forbidden_and_does_nothing",
+            REFUSED_POSTS + "test_without_a_secret_there_is_no_endpoint",
             "tests/webhooks/guards/test_raw_http.py::test_any_request_is_answered_or_hung_up_on",
         ),
     ),
-    30: Trouble("HUMAN_AGENT on a bot's reply", tests=(HERE + "test_no_code_of_ours_knows_a_message_tag",)),
-    31: Trouble("tags that Meta has removed", tests=(HERE + "test_no_code_of_ours_knows_a_message_tag",)),
+    30: Trouble("HUMAN_AGENT on a bot's reply", tests=(TAGS + "test_no_code_of_ours_knows_a_message_tag",)),
+    31: Trouble("tags that Meta has removed", tests=(TAGS + "test_no_code_of_ours_knows_a_message_tag",)),
     32: Trouble(
         "a limit taken in characters where Meta counts bytes",
         tests=(
@@ -260,12 +264,12 @@ TROUBLES: dict[int, Trouble] = {
     36: Trouble(
         "a closed window, tried three times",
         tests=(
-            GRAPH + "test_a_closed_window_is_told_apart_from_other_refusals",
+            "tests/clients/graph/test_send_failures.py::test_a_closed_window_is_told_apart_from_other_refusals",
             MAIN_JOB + "test_a_closed_window_expires_the_message_and_tells_the_managers",
         ),
     ),
     37: Trouble(
-        "a token that has expired in silence", tests=(GRAPH + "test_a_dead_token_shows_in_a_profile_look_up_too",)
+        "a token that has expired in silence", tests=(LOOK_UPS + "test_a_dead_token_shows_in_a_profile_look_up_too",)
     ),
     38: Trouble(
         "first messages of one customer side by side, and out of order",
@@ -295,7 +299,7 @@ TROUBLES: dict[int, Trouble] = {
     44: Trouble(
         "a verification that needs the rest of the house",
         tests=(
-            ENDPOINTS + "test_verification_needs_no_redis",
+            VERIFICATION + "test_verification_needs_no_redis",
             "tests/webhooks/test_process.py::test_without_redis_it_verifies_refuses_and_stops_in_order",
         ),
     ),
@@ -314,10 +318,10 @@ TROUBLES: dict[int, Trouble] = {
         payloads=("field/envelopes/entry_is_no_object",),
         tests=(
             TRANSLATE + "test_an_object_we_do_not_serve_is_noted",
-            ENDPOINTS + "test_a_signed_body_that_makes_no_sense_is_accepted_and_counted",
+            "tests/webhooks/test_endpoints.py::test_a_signed_body_that_makes_no_sense_is_accepted_and_counted",
         ),
     ),
-    47: Trouble("any verify token passes", tests=(ENDPOINTS + "test_any_other_verification_is_refused",)),
+    47: Trouble("any verify token passes", tests=(VERIFICATION + "test_any_other_verification_is_refused",)),
     48: Trouble(
         "a plain hash in place of an HMAC",
         tests=(
@@ -340,11 +344,8 @@ TROUBLES: dict[int, Trouble] = {
 @cache
 def functions_in(path: str) -> frozenset[str]:
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return frozenset(
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
-    )
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(node.name for node in functions if node.name.startswith("test_"))
 
 
 def test_every_trouble_is_listed_and_held_by_something() -> None:
@@ -366,14 +367,3 @@ def test_the_payloads_of_a_trouble_end_as_they_should(number: int) -> None:
     trouble = TROUBLES[number]
     for name in trouble.payloads:
         assert all(isinstance(end, trouble.ends) for end in ENDS[name]), name
-
-
-def test_no_code_of_ours_knows_a_message_tag() -> None:
-    """Tags are for words that people write; those for anything else have been removed."""
-    ours = list(sources())
-
-    assert len(ours) > 100
-    for path in ours:
-        source = path.read_text(encoding="utf-8")
-        assert "MESSAGE_TAG" not in source, path
-        assert "HUMAN_AGENT" not in source, path

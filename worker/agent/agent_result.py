@@ -38,13 +38,13 @@ def _grounded(climb: Climb, reply: TaggedReply | None) -> TaggedReply | None:
 
     What the bot has said before proves nothing: a customer may have dictated it, or a model made it up in plain words.
     """
-    if reply is None or not reply.beside:
+    if reply is None or not reply.rich_content:
         return reply
     said = [line.text for line in climb.conversation.history if line.role == "business"]
-    beside = keep_grounded(reply.beside, [climb.system, *results_of(climb.transcript.found), *said])
-    if beside != reply.beside:
+    rich_content = keep_grounded(reply.rich_content, [climb.system, *results_of(climb.transcript.found), *said])
+    if rich_content != reply.rich_content:
         log.warning("addresses_not_known", conversation=climb.conversation.id)
-    return replace(reply, beside=beside)
+    return replace(reply, rich_content=rich_content)
 
 
 def notebook_of(climb: Climb) -> str:

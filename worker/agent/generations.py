@@ -8,8 +8,8 @@ import orjson
 from clients.llm.generation import fetch_generation
 from runtime.background import Count, repeat
 from runtime.logging import get_logger
+from store.keys import GENERATIONS as WAITING
 from store.scripts import Scripts
-from store.telemetry import GENERATIONS as WAITING
 
 log = get_logger(__name__)
 

@@ -12,6 +12,7 @@ from bot.conversation import Conversation, PlanMeta
 from runtime.clock import utc_day
 from runtime.logging import get_logger
 from store.connection import StoreUnavailable
+from store.keys import TELEMETRY
 from store.scripts import Scripts
 from worker.agent.agent_run import Thought
 from worker.agent.attempts import AttemptRecord
@@ -77,7 +78,7 @@ class Telemetry:
             return
         words = ("*", "c", conversation.id, "of", record_id, what, value)
         try:
-            await self._scripts.command("XADD", "ns:telemetry", "MAXLEN", "~", KEPT_RECORDS, *words)
+            await self._scripts.command("XADD", TELEMETRY, "MAXLEN", "~", KEPT_RECORDS, *words)
         except StoreUnavailable as exc:
             log.warning("telemetry_lost", reason=str(exc), records=1)
 

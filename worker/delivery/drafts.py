@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bot.conversation import Conversation, PlanMeta
 from bot.outcome import Outcome
 from bot.reply.quick_replies import SEPARATOR
-from bot.reply.rich_content import Beside
+from bot.reply.rich_content import RichContent
 from worker.agent.agent_run import Thought
 
 
@@ -19,7 +19,7 @@ class Draft:
     conversation: Conversation
     words: str
     meta: PlanMeta
-    beside: Beside
+    rich_content: RichContent
     is_thought: bool = False
     record: str = ""
 

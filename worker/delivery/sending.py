@@ -21,8 +21,8 @@ from store.accounts.pacing import Place, line_of
 from store.accounts.parking import Parked
 from store.connection import StoreUnavailable
 from store.conversations import Lease, LeaseLost
-from store.inbox import METADATA_PREFIX
 from store.plans import PLAIN
+from store.received_events import METADATA_PREFIX
 from worker.services import House
 
 log = get_logger(__name__)

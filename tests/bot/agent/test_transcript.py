@@ -6,11 +6,11 @@ from bot.agent.scratchpad import MAX_BYTES, read_notebook, results_of, write_not
 from bot.agent.transcript import TRIMMED_RESULT_CHARS, Transcript
 from bot.conversation import HistoryLine, OpenMessage, PartKind
 from bot.model_output import ToolCall
-from bot.reply.rich_content import Attachment, Beside, Link, keep_grounded
+from bot.reply.rich_content import Attachment, Link, RichContent, keep_grounded
 from bot.text.urls import addresses_in
 
 PAGE, MADE_UP = "https://shop.example/p/101", "https://shop.example/p/999"
-OFFERED = Beside((Link("Да", MADE_UP),), (Attachment(PartKind.IMAGE, MADE_UP),))
+OFFERED = RichContent((Link("Да", MADE_UP),), (Attachment(PartKind.IMAGE, MADE_UP),))
 
 
 def found_by(name: str, arguments: str, result: str) -> Transcript:

@@ -8,9 +8,10 @@ from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from runtime.clock import now_ms
 from runtime.settings import Account, Settings
 from store.accounts.pacing import Pacing, line_of
-from store.accounts.parking import Parked, Parking, parking_key, token_mark
+from store.accounts.parking import Parked, Parking, token_mark
 from store.conversations import Conversations
 from store.inbox import Inbox
+from store.keys import parking_key
 from store.schedule import Schedule
 from store.scripts import Scripts
 

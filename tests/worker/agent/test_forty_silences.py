@@ -76,8 +76,8 @@ SILENCES: dict[str, Row | Fit] = {
     "function_tag": Row("tool_syntax", KICKED),
     "bare_json_call": Row("tool_syntax", KICKED),
     "announces_tool": Row("announced_tool", KICKED),
-    "prompt_echo": Row("prompt_echo", KICKED),
-    "stage_echo": Row("prompt_echo", KICKED),
+    "prompt_leak": Row("prompt_leak", KICKED),
+    "stage_leak": Row("prompt_leak", KICKED),
     "sentinel": Row("sentinel", KICKED),
     "no_reply": Row("sentinel", KICKED),
     "error_text": Row("machine_text", KICKED),
@@ -322,7 +322,7 @@ async def test_a_recital_of_the_kick_is_not_shown(bench: Bench) -> None:
 
     assert thought.reply is not None
     assert thought.reply.text == RESCUE
-    assert [a.rule for a in thought.attempts] == ["reasoning_lock", "kick_echo", "ok"]
+    assert [a.rule for a in thought.attempts] == ["reasoning_lock", "kick_leak", "ok"]
 
 
 async def test_half_a_price_before_an_error_is_never_shown(bench: Bench) -> None:

@@ -29,8 +29,8 @@ async def links_of(bench: Bench, conversation: Conversation | None = None) -> tu
     reply = (await bench.think(conversation)).reply
     assert reply is not None
     assert reply.text == RESCUE
-    assert reply.beside.reaction == "❤"
-    return reply.beside.links
+    assert reply.rich_content.reaction == "❤"
+    return reply.rich_content.links
 
 
 async def test_what_a_search_found_is_known(bench: Bench) -> None:

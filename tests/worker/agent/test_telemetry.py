@@ -18,8 +18,8 @@ from sandbox.model.answers import Answer
 from sandbox.model.faults import FAULTS
 from sandbox.patience import PATIENCE_SECONDS
 from store.connection import Store, connect
+from store.keys import GENERATIONS as WAITING
 from store.scripts import Scripts
-from store.telemetry import GENERATIONS as WAITING
 from store.telemetry import (
     erase_telemetry,
     model_metrics,

@@ -35,7 +35,7 @@ up: .venv/.installed ## run Nightshift: the Procfile, and an embedded Valkey unl
 test: .venv/.installed-dev ## run the tests (ARGS="-k window" passes on to pytest)
 	.venv/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
 
-test-fast: .venv/.installed-dev ## the pure tests and those of the store alone, about a minute (ARGS as above)
+test-fast: .venv/.installed-dev ## the pure tests and those of the store alone: no Celery, no server but Valkey (ARGS as above)
 	.venv/bin/python -m pytest -n 2 tests/bot tests/dispatcher tests/store --ignore tests/store/server $(ARGS)
 
 check: .venv/.installed-dev ## format, lint, types and the import rules, without changing anything

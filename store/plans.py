@@ -10,7 +10,7 @@ import orjson
 from bot.conversation import Enclosure, Part, PartKind, PartState, Plan, PlanMeta
 from bot.outcome import Outcome
 from bot.reply.layout import words_on_template
-from bot.reply.rich_content import Link, unpack_links
+from bot.reply.rich_content import Link, pack_links, unpack_links
 from runtime.logging import get_logger
 from store.hashing import bare_hash, key_of, text_hash
 
@@ -41,7 +41,14 @@ def part_fields(texts: Sequence[str], meta: PlanMeta, enclosures: Sequence[Enclo
 
 
 def packed_meta(meta: PlanMeta) -> str:
-    return orjson.dumps(asdict(meta)).decode()
+    """With what the version before reads in place of the last three: beside it, or after a rollback, a
+    template of unknown fate must be looked for by its own words, or it is sent a second time."""
+    older = {
+        "notebook": meta.scratchpad,
+        "buttons": "|".join(meta.quick_replies),
+        "links": pack_links(meta.link_buttons),
+    }
+    return orjson.dumps(asdict(meta) | older).decode()
 
 
 def _json(value: Mapping[str, str]) -> str:

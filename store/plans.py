@@ -96,7 +96,7 @@ def _damaged_plan(fields: Mapping[str, str]) -> Plan:
     return Plan(
         fields.get("id", ""),
         tuple(fields.get("keys", "").split()),
-        tuple(Part(i, fields.get(f"{i}:text", ""), _state(fields.get(f"{i}:state", ""))) for i in indices),
+        tuple(Part(i, fields.get(f"{i}:text", ""), part_state_of(fields.get(f"{i}:state", ""))) for i in indices),
         meta,
         is_damaged=True,
     )
@@ -108,7 +108,7 @@ def _part(fields: Mapping[str, str], i: int) -> Part:
     return Part(
         index=i,
         text=fields[f"{i}:text"],
-        state=_state(fields[f"{i}:state"]),
+        state=part_state_of(fields[f"{i}:state"]),
         tries=int(fields.get(f"{i}:tries", 0)),
         sending_at_ms=int(fields.get(f"{i}:at", 0)),
         code=code,
@@ -127,7 +127,7 @@ def _looks_in(code: str) -> tuple[str, str] | None:
     return (misses, failed_looks) if word == "looks" else None
 
 
-def _state(name: str) -> PartState:
+def part_state_of(name: str) -> PartState:
     """A state of a newer version may mean that it has arrived: that is found out like any other doubt."""
     if name == "":
         return PartState.DROPPED

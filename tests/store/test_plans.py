@@ -3,10 +3,19 @@
 from collections.abc import Mapping
 
 import orjson
+import pytest
 
-from bot.conversation import Plan, PlanMeta
+from bot.conversation import PartState, Plan, PlanMeta
 from bot.reply.rich_content import Link
+from runtime.settings import Settings
+from store.decisions import AlreadyIn
+from store.keys import conversation_key
 from store.plans import packed_meta, read_plan
+from store.scripts import Scripts
+from tests.store.lives import ObservedScripts
+from tests.store.turn_by_hand import CID, Turn
+
+pytestmark = pytest.mark.anyio
 
 LINKS = (Link("Каталог", "https://shop.example/a?b=1|2"), Link("Ещё", "https://shop.example/"))
 META = PlanMeta(quick_replies=("Да", "Нет"), link_buttons=LINKS, scratchpad="{}")
@@ -54,3 +63,20 @@ def test_what_the_version_before_has_counted_in_the_code_goes_on() -> None:
     ]
 
     assert counts == [(1, 2), (0, 0), (1, 3)]
+
+
+@pytest.mark.parametrize(("state", "stands"), [("imagined", PartState.UNKNOWN), (None, PartState.DROPPED)])
+async def test_a_part_whose_state_is_not_known_or_missing_is_not_sent_on_a_guess(
+    scripts: Scripts, settings: Settings, state: str | None, stands: PartState
+) -> None:
+    turn = Turn(ObservedScripts(scripts.client), settings)
+    await turn.writes()
+    await turn.claims()
+    await turn.plans()
+    plan, key = turn.conversation.plan, f"{conversation_key(CID)}:plan"
+    assert plan is not None
+    await (scripts.command("HSET", key, "0:state", state) if state else scripts.command("HDEL", key, "0:state"))
+
+    answer = await turn.lease.begin_part(plan.id, 0, margin_seconds=1)
+
+    assert answer == AlreadyIn(stands)

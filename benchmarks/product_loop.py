@@ -5,7 +5,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import uvloop
 
@@ -15,6 +14,7 @@ from bot.incoming.events import Channel, Contact
 from runtime.clock import local, monotonic, now_ms
 from runtime.settings import Account, Settings, load_settings
 from worker.agent.agent import Budget
+from worker.agent.tool_arguments import Arguments
 from worker.agent.tools import Tool, ToolBox
 from worker.services import Services, build_services
 from worker.texts import load_texts
@@ -33,13 +33,18 @@ async def at_home(settings: Settings, *, own_tools: bool = True) -> AsyncIterato
         await house.aclose()
 
 
+class _Visit(Arguments):
+    day: str
+    people: int
+
+
 def _tools() -> ToolBox:
-    async def run(given: dict[str, Any]) -> str:
-        return find(**given)
+    async def run(visit: _Visit) -> str:
+        return find(visit.day, visit.people)
 
     return ToolBox(
         [
-            Tool(name=f["name"], description=f["description"], parameters=f["parameters"], run=run, outside=False)
+            Tool(name=f["name"], description=f["description"], arguments=_Visit, run=run, outside=False)
             for f in (spec["function"] for spec in TOOLS)
         ]
     )
@@ -89,11 +94,11 @@ async def main() -> None:
         agent = house.agent(account_of(house))
 
         async def turn() -> str:
-            thought = await agent.think(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
+            result = await agent.run(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
             steps = 1 if kind == "plain" else 4
-            if thought.reply is None or len(thought.attempts) != steps:
-                raise RuntimeError(f"{len(thought.attempts)} steps, {thought.rule or 'no rule'}")
-            return thought.reply.text
+            if result.reply is None or len(result.attempts) != steps:
+                raise RuntimeError(f"{len(result.attempts)} steps, {result.rule or 'no rule'}")
+            return result.reply.text
 
         tell(await measure(turn, turns))
 

@@ -41,12 +41,10 @@ async def answering(settings: Settings) -> AsyncIterator[Answer]:
 
         async def answer(contact: Contact) -> None:
             talk, account = conversation(0, contact), account_of(house, contact)
-            thought = await house.agent(account).think(
-                talk, system=system, budget=Budget(seconds, monotonic() + seconds)
-            )
-            if thought.reply is None:
-                raise RuntimeError(thought.rule)
-            await house.graph(account).send_text(contact.customer_id, thought.reply.text, metadata="bench")
+            result = await house.agent(account).run(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
+            if result.reply is None:
+                raise RuntimeError(result.rule)
+            await house.graph(account).send_text(contact.customer_id, result.reply.text, metadata="bench")
 
         yield answer
 

@@ -91,8 +91,7 @@ class Player:
         """Every message has its outcome, nothing is due any more, every alert has been delivered."""
         if len(await self._outcomes(conversation)) < messages or await self._scripts.command("ZCARD", DUE):
             return False
-        alerts = await AlertOutbox(self._scripts).waiting()
-        return all(body.get("delivered") == body["count"] for _, body in alerts)
+        return all(alert.is_delivered for alert in await AlertOutbox(self._scripts).waiting())
 
     async def _look(self, conversation: str) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
         rows = await self._scripts.command("XRANGE", TELEMETRY, "-", "+")

@@ -65,7 +65,7 @@ class Observer:
         if not sums.balanced:
             self.unbalanced.append(sums)
         alerts = await AlertOutbox(self._scripts).waiting()
-        undelivered = sum(body.get("delivered") != body.get("count", 1) for _, body in alerts)
+        undelivered = sum(not alert.is_delivered for alert in alerts)
         self.latest = Snapshot(sums, int(await self._scripts.command("ZCARD", DUE)), undelivered)
         return self.latest
 

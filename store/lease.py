@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, Enclosure, HistoryLine, PartState, PlanMeta
 from bot.errors import NightshiftError
 from bot.outcome import Deferral, Outcome
@@ -30,6 +31,7 @@ from store.decisions import (
     Unconfirmed,
 )
 from store.limits import HISTORY_LINES
+from store.outboxes.alerts import packed
 from store.plans import packed_meta, part_fields
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
@@ -57,7 +59,7 @@ class Incident:
     """An alert raised in the same script that closes the messages; `id` is what makes two of them the same."""
 
     id: str
-    body: Mapping[str, Any]
+    alert: Alert
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +299,9 @@ def _of_a_plan(word: str, conversation: Conversation) -> Planned | AlreadyArrive
 
 def _raised(incident: Incident | None) -> tuple[str, str]:
     """Its id and what is told, as the scripts take them."""
-    return (incident.id, orjson.dumps(dict(incident.body)).decode()) if incident else ("", "")
+    return (incident.id, packed(incident.alert)) if incident else ("", "")
 
 
 def _acted_at(window_closing: Incident | None) -> str:
     """The customer's last action, whose window it is."""
-    return str(window_closing.body.get("acted_at", "")) if window_closing else ""
+    return str(window_closing.alert.acted_at or "") if window_closing else ""

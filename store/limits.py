@@ -1,4 +1,4 @@
-"""Numbers that the scripts and Python both go by; the scripts get them from here (store/script_constants.py)."""
+"""Numbers that the scripts and Python both go by; the scripts get them from here (store/assembly/constants.py)."""
 
 SEEN_SECONDS = 72 * 3600.0
 """For so long a message that was received is known when it comes again."""

@@ -1,13 +1,15 @@
 """What receive.lua is told of an event.
 
-Each kind has a function here, its fields in `store/event_fields.py`, and a file in `store/lua/receive/` that says what
-they mean. A key is the short name of an event, by which it is known when it comes again.
+Each kind has a function here, its fields in `store/assembly/event_fields.py`, and a file in `store/lua/receive/` that
+says what they mean. A key is the short name of an event, by which it is known when it comes again.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from bot.alerts.alert import Alert
 from bot.conversation import NO_WORDS
 from bot.incoming.events import (
     Channel,
@@ -27,7 +29,7 @@ from bot.incoming.events import (
 from bot.incoming.meta_values import is_invisible
 from bot.retry import RESTRICTED_SECONDS
 from runtime.clock import utc_day
-from store.event_fields import (
+from store.assembly.event_fields import (
     ActionFields,
     DeletionFields,
     EchoFields,
@@ -40,6 +42,7 @@ from store.event_fields import (
     UnreadFields,
 )
 from store.hashing import bare_hash, key_of, text_hash
+from store.outboxes.alerts import packed
 from store.outboxes.unread_messages import unread_alert
 
 # What the parts of a reply carry as Messenger `metadata`, so that their echo can be told apart.
@@ -153,14 +156,8 @@ def _thread_control(event: ThreadControl, app_id: str) -> Fields:
 def _policy(event: PolicyEnforcement, now_ms: int) -> Fields:
     """Meta's warning or block of an account; an unblock lifts the block and is not told."""
     channel, account_id = event.channel.value, event.account_id
-    told = {
-        "rule": f"account_policy_{event.action}",
-        "detail": event.reason,
-        "channel": channel,
-        "account": account_id,
-        "first_at": now_ms,
-        "count": 1,
-    }
+    told = Alert(f"account_policy_{event.action}", detail=event.reason, channel=channel, account=account_id)
+    alert = packed(replace(told, first_at=now_ms)) if event.action in ("block", "warning") else ""
     return PolicyFields(
         "policy",
         channel=channel,
@@ -169,7 +166,7 @@ def _policy(event: PolicyEnforcement, now_ms: int) -> Fields:
         action=event.action,
         # Should the unblock be lost, a send tries every so often whether the block still stands.
         longest_ms=str(round(RESTRICTED_SECONDS * 1000)),
-        alert=_json(told) if event.action in ("block", "warning") else b"",
+        alert=alert,
     )
 
 
@@ -183,7 +180,7 @@ def _unread(counted_as: str, unread: UnreadMessage, now_ms: int) -> Fields:
         cid=conversation_id(channel, account_id, customer_id) if customer_id else "",
         key=key_of("message", unread.mid),
         alert_id=alert_id,
-        alert=_json(alert),
+        alert=packed(alert),
         record=_json({"channel": channel, "account": account_id, "mid": unread.mid, "at": unread.at_ms}),
     )
 
@@ -194,12 +191,12 @@ def _noted(event: Noted, now_ms: int) -> Fields:
         return _counted(event.kind)
     account = event.account_id[:40]
     about = account if event.kind == "unknown_account" else utc_day(now_ms)
-    alert = {"rule": event.kind, "detail": account, "first_at": now_ms, "count": 1}
-    return NotedFields("noted", event.kind, f"system:{event.kind}:{about}", _json(alert))
+    alert = Alert(event.kind, detail=account, first_at=now_ms)
+    return NotedFields("noted", event.kind, f"system:{event.kind}:{about}", packed(alert))
 
 
 def _counted(kind: str) -> Fields:
-    return NotedFields("noted", kind, "", b"")
+    return NotedFields("noted", kind, "", "")
 
 
 def _json(value: object) -> bytes:

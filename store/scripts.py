@@ -8,8 +8,8 @@ from typing import Any
 
 from redis.exceptions import RedisError, ResponseError
 
+from store.assembly.files import read_scripts
 from store.connection import NotConfirmed, Store, store_error
-from store.script_files import read_scripts
 from store.server.clock import ServerClock
 from store.server.confirmation import Rounds
 

@@ -13,7 +13,7 @@ from bot.text.language import script_language
 from runtime.clock import local
 from runtime.config import Config
 from runtime.files.prompts import PromptSet
-from worker.agent.agent import Agent, Budget, Thought
+from worker.agent.agent import Agent, AgentResult, Budget
 from worker.agent.media import MediaReader
 from worker.agent.telemetry import Telemetry
 from worker.delivery.drafts import Draft, words_of
@@ -83,15 +83,15 @@ class DraftWriter:
         started = self._monotonic()
         async with self._typing(conversation.contact.customer_id):
             told = await self._media.read(conversation, seconds=budget.for_media)
-            thought = await self._think(told, budget)
-        words, meta = words_of(thought, conversation, stub=stub)
+            result = await self._ask_agent(told, budget)
+        words, meta = words_of(result, conversation, stub=stub)
         seconds = self._monotonic() - started
         customer_text = words_for_model(told, self._config.limits)
-        record = await self._telemetry.store(told, meta, thought, customer_text=customer_text, seconds=seconds)
-        rich_content = thought.reply.rich_content if thought.reply else NO_RICH_CONTENT
+        record = await self._telemetry.store(told, meta, result, customer_text=customer_text, seconds=seconds)
+        rich_content = result.reply.rich_content if result.reply else NO_RICH_CONTENT
         return Draft(conversation, words, meta, rich_content, is_thought=True, record=record)
 
-    async def _think(self, conversation: Conversation, budget: Budget) -> Thought:
+    async def _ask_agent(self, conversation: Conversation, budget: Budget) -> AgentResult:
         business = self._config.business
         system = self._prompts.system(
             stage=conversation.stage or "NEW",
@@ -106,4 +106,4 @@ class DraftWriter:
 
         # A turn that starts again, or whose process stops, does not pay twice for what it has looked up.
         noted = replace(conversation, notebook=self._scratchpad.read(conversation))
-        return await self._find_agent().think(noted, system=system, budget=budget, on_found=note)
+        return await self._find_agent().run(noted, system=system, budget=budget, on_found=note)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation
 from bot.messaging_window import WindowClosed
 from bot.outcome import Outcome
@@ -57,16 +58,14 @@ class LastResort:
     async def abandon(self, view: View, why: str) -> Ended:
         """Turn after turn has failed, the closing of it too: it ends by its keys, and a human has to look."""
         conversation_id = view.conversation_id
-        body = {
-            "rule": why,
-            "told": False,
-            "conversation": conversation_id,
-            "channel": view.fields.get("channel", ""),
-            "account": view.fields.get("account", ""),
-            "first_at": self._now_ms(),
-            "count": 1,
-        }
-        closed = await self._lease.abandon(why, Incident(f"{conversation_id}:{why}", body))
+        alert = Alert(
+            why,
+            conversation=conversation_id,
+            channel=view.fields.get("channel", ""),
+            account=view.fields.get("account", ""),
+            first_at=self._now_ms(),
+        )
+        closed = await self._lease.abandon(why, Incident(f"{conversation_id}:{why}", alert))
         log.error("conversation_abandoned", conversation=conversation_id, why=why, messages=closed)
         return Ended(Outcome.UNDELIVERABLE)
 
@@ -79,12 +78,6 @@ class LastResort:
 
 
 def _alert(whose: Whose, rule: str, now_ms: int) -> Incident:
-    body = {
-        "rule": rule,
-        "detail": whose.account_id[:40],
-        "channel": whose.channel[:20],
-        "account": whose.account_id[:40],
-        "first_at": now_ms,
-        "count": 1,
-    }
-    return Incident(f"account:{whose.channel[:20]}:{whose.account_id[:40]}:{rule}", body)
+    channel, account = whose.channel[:20], whose.account_id[:40]
+    alert = Alert(rule, detail=account, channel=channel, account=account, first_at=now_ms)
+    return Incident(f"account:{channel}:{account}:{rule}", alert)

@@ -29,7 +29,7 @@ OF_THE_TALK = frozenset({Repair.FLATTEN, Repair.TRIM})  # what they change stays
 
 def repair_for(fault: CallFault, detail: str, *, has_tool_steps: bool, is_plain: bool) -> Repair:
     """The cure of a refusal that says nothing about the server as such. The flags describe the refused request: a cure
-    that would change nothing is none. `is_plain`: it held no wish that a router could fail to meet.
+    that would change nothing is none. `is_plain`: it asked for nothing that a router could fail to meet.
     """
     if fault is CallFault.CONTEXT_TOO_LONG:
         return Repair.TRIM

@@ -54,7 +54,7 @@ class CommentOutbox:
         for key, raw in zip(map(str, ids), bodies, strict=True):
             if (waiting := _waiting(key, raw)) is not None:
                 found.append(waiting)
-            else:  # nobody could answer it, and it would stand before the others for ever
+            else:  # no version could answer it, and it would stand before the others for ever
                 log.error("comment_unreadable", comment=key)
                 await self._scripts.run("settle_comment", key, "unreadable", 0)
         return found
@@ -101,7 +101,7 @@ class CommentOutbox:
 
 
 def _waiting(key: str, raw: str | None) -> WaitingComment | None:
-    """None for a line that another version has written, or nobody."""
+    """None for a line that another version has written, or that was damaged."""
     try:
         body: dict[str, Any] = orjson.loads(raw or "")
         comment = Comment(

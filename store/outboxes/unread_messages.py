@@ -6,9 +6,11 @@ from typing import Any
 
 import orjson
 
+from bot.alerts.alert import Alert
 from bot.incoming.events import Channel
 from runtime.logging import get_logger
 from store.keys import LEDGER
+from store.outboxes.alerts import packed
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -63,14 +65,14 @@ class UnreadMessages:
     async def unreadable(self, unread: Unread) -> None:
         """Given up, and the managers are told in the same script."""
         alert_id, alert = unread_alert(unread.channel.value, unread.account_id, now_ms=self._scripts.clock.now_ms())
-        body = orjson.dumps(alert).decode()
-        await self._scripts.run("settle_unread", unread.key, "unreadable", alert_id, body)
+        await self._scripts.run("settle_unread", unread.key, "unreadable", alert_id, packed(alert))
 
 
-def unread_alert(channel: str, account_id: str, *, now_ms: int) -> tuple[str, dict[str, Any]]:
-    """One incident for an account: somebody has written, and only a human in Meta's own inbox can see what."""
-    facts = {"rule": "unread_messages", "channel": channel, "account": account_id, "detail": ""}
-    return f"unread:{channel}:{account_id}", {**facts, "first_at": now_ms, "count": 1}
+def unread_alert(channel: str, account_id: str, *, now_ms: int) -> tuple[str, Alert]:
+    """One alert for an account: a customer has written, and only a human in Meta's own inbox can see what."""
+    return f"unread:{channel}:{account_id}", Alert(
+        "unread_messages", channel=channel, account=account_id, first_at=now_ms
+    )
 
 
 def _write(unread: Unread) -> str:

@@ -14,8 +14,7 @@ back. So until Meta's own times show that it is as late as that, a window is clo
 
 from dataclasses import dataclass
 
-import orjson
-
+from bot.alerts.alert import Alert
 from runtime.logging import get_logger
 from runtime.settings import Settings
 from store.keys import (
@@ -31,6 +30,7 @@ from store.keys import (
     parking_key,
 )
 from store.lease import LEASE_SECONDS
+from store.outboxes.alerts import packed
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -140,6 +140,5 @@ class ClockWatch:
         self._ahead = True
 
     async def _tell(self, rule: str, by_ms: int) -> None:
-        now_ms = self._scripts.clock.now_ms()
-        body = {"rule": rule, "detail": str(round(abs(by_ms) / 1000)), "first_at": now_ms, "count": 1}
-        await self._scripts.run("clock_jumped", rule, by_ms, orjson.dumps(body).decode())
+        alert = Alert(rule, detail=str(round(abs(by_ms) / 1000)), first_at=self._scripts.clock.now_ms())
+        await self._scripts.run("clock_jumped", rule, by_ms, packed(alert))

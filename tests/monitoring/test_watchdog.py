@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from bot.alerts.alert import Alert
 from monitoring.deafness import MOST_IN_A_ROW, Deafness, Hearing
 from monitoring.store_watch import StoreWatch
 from monitoring.watchdog import Judgement, ReceiverWatch, judge_dispatcher, judge_receiver, judge_workers
@@ -35,9 +36,9 @@ async def test_without_a_worker_the_dispatcher_tells_by_itself_and_once(watched:
 
     assert watched.said == [NO_WORKER]
     assert await watched.raised() == ["system:no_worker"]
-    body = await watched.outbox.load("system:no_worker")
-    assert body is not None
-    assert (body["delivered"], body["message_id"]) == (1, "1")  # so that a worker, once there, need not repeat it
+    waiting = await watched.outbox.load("system:no_worker")
+    assert waiting is not None
+    assert (waiting.delivered, waiting.message_id) == (1, "1")  # so that a worker, once there, need not repeat it
 
 
 async def test_several_watchers_say_a_thing_once_and_its_end_once(watched: Watched) -> None:
@@ -172,11 +173,11 @@ async def test_an_overdue_message_knows_no_grace(watched: Watched) -> None:
     await watchdog.look()
 
     assert await watched.raised() == ["system:overdue"]
-    body = await watched.outbox.load("system:overdue")
-    assert body is not None
-    assert body["detail"] == "1"
+    waiting = await watched.outbox.load("system:overdue")
+    assert waiting is not None
+    assert waiting.alert.detail == "1"
     [[_, received_ms]] = await watched.scripts.command("ZRANGE", "ns:open", 0, 0, "WITHSCORES")
-    assert body["waiting_since"] == float(received_ms)
+    assert waiting.alert.waiting_since == float(received_ms)
     assert watched.said == []  # the worker lives: it has a minute to deliver this
 
 
@@ -236,7 +237,7 @@ def test_judges_answer_only_what_they_can_know() -> None:
         return judge(view, watched_seconds=seconds)  # type: ignore[operator, no-any-return]
 
     assert judged(judge_workers, nobody, 10) == {"overdue": None}
-    assert judged(judge_workers, nobody, 60) == {"overdue": None, "no_worker": {}}
+    assert judged(judge_workers, nobody, 60) == {"overdue": None, "no_worker": Alert("no_worker")}
     assert judged(judge_workers, everybody, 0) == {"overdue": None, "no_worker": None}
     assert judged(judge_dispatcher, nobody, 10) == {}
     assert judged(judge_dispatcher, everybody, 0) == {"no_dispatcher": None}

@@ -86,7 +86,7 @@ class Watched:
         await self.scripts.command("ZINCRBY", "ns:open", -3_600_000, member)
 
     async def raised(self) -> list[str]:
-        return sorted(alert_id for alert_id, _ in await self.outbox.waiting())
+        return sorted(waiting.id for waiting in await self.outbox.waiting())
 
     @property
     def said(self) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, Enclosure, PartKind, PartState, PlanMeta
 from bot.incoming.events import (
     Channel,
@@ -250,7 +251,7 @@ class Lives:
             case 9:
                 await lease.renew()
             case 10 if self.chance.random() < 0.3:
-                await lease.abandon("it cannot be read", Incident(f"{cid}:x", {"rule": "x", "count": 1}))
+                await lease.abandon("it cannot be read", Incident(f"{cid}:x", Alert("x")))
                 del self.leases[cid]
             case _:
                 self.leases[cid] = (lease, await lease.reread())
@@ -291,7 +292,7 @@ class Lives:
 
     async def hold(self, lease: Lease) -> None:
         if self.chance.random() < 0.2:
-            incident = Incident("missing", {"rule": "x", "count": 1})
+            incident = Incident("missing", Alert("x"))
             await lease.hold_for_account(incident, closes_after_seconds=0)
             return
         reason = self.chance.choice([*Deferral, "parked", "released"])

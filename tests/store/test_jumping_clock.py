@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, PlanMeta
 from bot.incoming.events import Channel, Comment, Contact, CustomerMessage, Echo, MessageKind, Noted, UnreadMessage
 from bot.outcome import Deferral
@@ -24,7 +25,7 @@ from store.inbox import Inbox
 from store.keys import parking_key
 from store.lease import LEASE_SECONDS, Lease
 from store.ledger import Ledger
-from store.outboxes.alerts import AlertOutbox
+from store.outboxes.alerts import AlertOutbox, WaitingAlert
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.unread_messages import UnreadMessages
 from store.schedule import Due, Schedule
@@ -236,8 +237,8 @@ async def test_outboxes_are_emptied(house: House) -> None:
     await comments.note(Comment(CONTACT.channel, ACCOUNT.id, "17900000000000001", "900", 1, "цена?"))
     bare = UnreadMessage(CONTACT.channel, ACCOUNT.id, "mid-u", 1, CONTACT.customer_id)
     await house.inbox.receive([Noted("ghost_edit", ACCOUNT.id, unread=bare)])
-    await alerts.raise_alert("an-alert", {"rule": "x", "count": 1})
-    await alerts.failed("an-alert", shown=1, tries=3, again_in_seconds=300)
+    await alerts.raise_alert("an-alert", Alert("x"))
+    await alerts.failed(WaitingAlert("an-alert", Alert("x"), tries=2), again_in_seconds=300)
     await house.scripts.jump(-HOUR)
     await house.dispatch()
     await house.scripts.pass_time(61)
@@ -275,11 +276,11 @@ async def test_it_is_told_once_however_many_see_it(house: House, settings: Setti
         await each.dispatch()
         await each.dispatch()
 
-    body = await AlertOutbox(house.scripts).load("system:clock_went_back")
+    waiting = await AlertOutbox(house.scripts).load("system:clock_went_back")
     assert (await house.events())["clock_went_back"] == "1"
-    assert body is not None
-    assert body["count"] == 1
-    assert 3590 <= int(body["detail"]) <= 3610
+    assert waiting is not None
+    assert waiting.alert.count == 1
+    assert 3590 <= int(waiting.alert.detail) <= 3610
 
 
 async def test_a_dispatcher_that_comes_later_finds_out_from_the_ledger(house: House, settings: Settings) -> None:

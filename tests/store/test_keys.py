@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from bot.alerts.alert import Alert
 from bot.conversation import PartState, PlanMeta
 from bot.incoming.events import (
     Channel,
@@ -116,12 +117,12 @@ async def turns(life: Life) -> None:
         await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.UNKNOWN)
         await life.look()
         await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.SENT, mid="ours")
-        body = {"rule": "x", "conversation": conversation.id, "count": 1}
+        alert = Alert("x", conversation=conversation.id)
         await lease.finish(
             Outcome.ANSWERED,
             planned.plan.keys,
             fields={"turn": "20 1 2 3"},
-            incident=Incident(f"{conversation.id}:x", body),
+            incident=Incident(f"{conversation.id}:x", alert),
         )
     await life.look()
 
@@ -159,7 +160,7 @@ async def rarities(life: Life) -> None:
     await life.health.writable()
     await count_in(scripts)("heartbeat", 1)
     incidents = SystemIncidents(scripts, None)  # type: ignore[arg-type]  # what it delivers to is not asked here
-    await incidents.broke("no_worker", {}, now_ms=1)
+    await incidents.broke(Alert("no_worker"), now_ms=1)
     await incidents.may_tell("system:no_worker", for_seconds=60)
     jump = '{"rule": "clock_jumped_ahead", "first_at": 1, "count": 1}'
     await scripts.run("clock_jumped", "clock_jumped_ahead", 86_400_000, jump)

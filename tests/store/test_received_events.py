@@ -21,7 +21,7 @@ from bot.incoming.events import (
     UnreadMessage,
 )
 from bot.outcome import SilenceReason
-from store.event_fields import (
+from store.assembly.event_fields import (
     FIELDS_OF_KIND,
     EchoFields,
     EditFields,
@@ -186,7 +186,7 @@ def test_whose_a_thread_is_now(kind: str, owner: str, app_id: str, is_ours: str)
 
 
 def test_a_thread_that_is_passed_to_no_app_is_counted_only() -> None:
-    assert fields(ThreadControl(INSTAGRAM, "pass", 7)) == NotedFields("noted", "idle_thread_control", "", b"")
+    assert fields(ThreadControl(INSTAGRAM, "pass", 7)) == NotedFields("noted", "idle_thread_control", "", "")
 
 
 @pytest.mark.parametrize(("action", "is_told"), [("block", True), ("warning", True), ("unblock", False)])

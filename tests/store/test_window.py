@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, PlanMeta
 from bot.incoming.events import Channel, Contact, CustomerAction, CustomerMessage, Echo, MessageKind, PolicyEnforcement
 from bot.messaging_window import MARGIN_MS, WARNING_MS, WINDOW_MS
@@ -29,7 +30,7 @@ DAY_AND_MORE_SECONDS = 100_000.0
 
 
 def told(acted_at_ms: int) -> Incident:
-    return Incident("told", {"rule": "window_closing", "count": 1, "acted_at": acted_at_ms})
+    return Incident("told", Alert("window_closing", acted_at=acted_at_ms))
 
 
 def message(mid: str, at_ms: int, **more: object) -> CustomerMessage:

@@ -1,5 +1,6 @@
 """One turn of one conversation, step by step, up to any state that a part of its reply can have."""
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, Enclosure, PartKind, PartState, PlanMeta
 from bot.incoming.events import Comment, CustomerMessage, Deletion, Echo, Edit, Event, MessageKind, ThreadControl
 from bot.outcome import Deferral, Outcome, SilenceReason
@@ -92,10 +93,10 @@ class Turn:
         await self.lease.hold(60, reason, drop_plan=drop_plan)
 
     async def abandons(self) -> None:
-        await self.lease.abandon("unreadable", Incident("x", {"rule": "x", "count": 1}))
+        await self.lease.abandon("unreadable", Incident("x", Alert("x")))
 
     async def lets_another_worker_have_it(self) -> None:
-        await self.lease.hold_for_account(Incident("x", {"rule": "x", "count": 1}), closes_after_seconds=0)
+        await self.lease.hold_for_account(Incident("x", Alert("x")), closes_after_seconds=0)
 
     async def answers_a_comment(self) -> None:
         outbox = CommentOutbox(self.scripts)

@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
@@ -16,7 +15,6 @@ from webhooks.payloads import parse_body
 from webhooks.status.health import Freshness
 from webhooks.translate import translate
 
-PAYLOADS = Path(__file__).parent.parent / "payloads"
 SECRET = "invented-app-secret-01"
 VERIFY_TOKEN = "invented-verify-token"
 INSTAGRAM = "17841400000000042"

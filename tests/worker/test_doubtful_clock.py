@@ -132,7 +132,7 @@ async def test_who_waits_near_the_end_of_a_window_in_doubt_is_told_of_once_and_n
     word = str(await take_turn(house, cid))
 
     assert word == f"waits: {waits_for}"
-    assert [body["rule"] for _, body in await house.outbox.waiting()] == ["window_closing"]
+    assert [waiting.alert.rule for waiting in await house.outbox.waiting()] == ["window_closing"]
     assert not (await Schedule(scripts).pop_due(limit=10, quota=10)).conversation_ids
 
 

@@ -92,8 +92,8 @@ async def test_after_three_failed_turns_the_customer_is_told_and_a_human_is_call
     assert words == ["failed: KeyError"] * 3 + ["handed_over (turns_failed)"]
     assert "коллеге" in meta[0].sent[-1]["text"]
     assert (await Ledger(scripts).sums()).handed_over == 1
-    [(_, alert)] = await house.outbox.waiting()
-    assert alert["rule"] == "turns_failed"
+    [waiting] = await house.outbox.waiting()
+    assert waiting.alert.rule == "turns_failed"
 
 
 async def test_a_bug_is_forgotten_once_a_turn_succeeds(house: Services, scripts: Scripts) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -97,7 +98,7 @@ class TurnBench:
         return [fault.what async for fault in verify(self.scripts)]
 
     async def alerts(self) -> list[dict[str, Any]]:
-        return [body for _, body in await self.house.outbox.waiting()]
+        return [asdict(waiting.alert) for waiting in await self.house.outbox.waiting()]
 
     async def state(self) -> dict[str, str]:
         return dict(await self.scripts.command("HGETALL", f"ns:c:{self.cid}"))

@@ -29,7 +29,7 @@ async def ask_later(scripts: Scripts, conversation_id: str, record_id: str, gene
 
 
 class Generations:
-    """Any number of workers may run this: whoever takes an entry out asks for it."""
+    """Any number of workers may run this: the one that takes an entry out asks for it."""
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from bot.alerts.alert import Alert
 from bot.errors import NightshiftError
 from bot.incoming.events import Contact, CustomerMessage
 from bot.incoming.reconciliation import Seen, find_lost
@@ -74,7 +75,7 @@ class Reconciler:
     async def _tell(self, lost: int, *, ended: bool) -> None:
         now_ms = self._reading.now_ms()
         if lost >= MANY_LOST:
-            if await self._incidents.broke(RULE, {"detail": str(lost)}, now_ms=now_ms):
+            if await self._incidents.broke(Alert(RULE, detail=str(lost)), now_ms=now_ms):
                 log.error("webhooks_lost", messages=lost)
         elif not lost and ended and await self._incidents.is_well(RULE, now_ms=now_ms, steady_seconds=0):
             log.info("webhooks_come_again")

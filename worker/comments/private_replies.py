@@ -85,7 +85,7 @@ class PrivateReplies:
         began = await self._outbox.begin(waiting, reply)
         if began != "sending":
             return began
-        # A call that has begun is recorded, whoever cancels us.
+        # A call that has begun is recorded, even if the worker stops.
         return await asyncio.shield(asyncio.create_task(self._send(account, waiting, reply)))
 
     async def _send(self, account: Account, waiting: WaitingComment, reply: str) -> str:

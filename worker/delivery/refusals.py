@@ -3,6 +3,7 @@
 import random
 from typing import assert_never
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation
 from bot.errors import NightshiftError
 from bot.messaging_window import MARGIN_MS, WINDOW_MS
@@ -86,11 +87,6 @@ class CallFailures:
                 assert_never(move)
 
     async def _tell_about_account(self, reason: str, *, now_ms: int) -> None:
-        body = {
-            "rule": f"account_{reason}",
-            "channel": self._account.channel.value,
-            "account": self._account.id,
-            "first_at": now_ms,
-            "count": 1,
-        }
-        await self._outbox.raise_alert(f"account:{self._account.channel}:{self._account.id}:{reason}", body)
+        channel, account_id = self._account.channel.value, self._account.id
+        alert = Alert(f"account_{reason}", channel=channel, account=account_id, first_at=now_ms)
+        await self._outbox.raise_alert(f"account:{channel}:{account_id}:{reason}", alert)

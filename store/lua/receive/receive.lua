@@ -5,7 +5,7 @@
 -- One POST (or several that waited together) becomes inbox entries, deferrals and counts, in one round trip.
 -- ARGV: quiet_ms, cap_ms, people (JSON: account -> [takeover_ms, auto_reply_ms], "" for all others), then the events.
 -- Without an event it stores nothing, and proves that it could: /health/ready asks so. Returns NOW.
--- An event is its kind and the values of its fields (store/event_fields.py, read_event); the file of its kind says what
+-- An event is its kind and the values of its fields (store/assembly/event_fields.py, read_event); the file of its kind says what
 -- they are. All are text; `at` is Meta's time in milliseconds, `account` is made here: "channel id", as it is counted.
 
 -- Events of a conversation that count once; each has cid, channel, account_id, customer_id, key and at.

@@ -9,9 +9,9 @@ import pytest
 
 from bot.conversation import PartState
 from bot.outcome import Deferral, Outcome, SilenceReason
-from store.event_fields import FIELDS_OF_KIND
-from store.script_constants import CONSTANTS
-from store.script_files import ScriptBroken, constants_in, included_in, read_files, read_scripts
+from store.assembly.constants import CONSTANTS
+from store.assembly.event_fields import FIELDS_OF_KIND
+from store.assembly.files import ScriptBroken, constants_in, included_in, read_files, read_scripts
 
 LUA = resources.files("store") / "lua"
 SCRIPTS, INCLUDES = read_files(LUA)

@@ -1,24 +1,25 @@
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.alerting import AlertWords, Surroundings, alert_backoff_seconds, duration, render_alert
+from bot.alerts.alert import Alert
+from bot.alerts.rendering import AlertWords, Surroundings, alert_backoff_seconds, duration, render_alert
 from tests.rooms import ROOT
 from worker.alerts.alert_words import load_alert_words
 
 PROMPTS = ROOT / "prompts"
 NOW = datetime(2026, 11, 30, 2, 15, 0, tzinfo=ZoneInfo("Europe/Moscow"))
-BODY: dict[str, Any] = {
-    "rule": "reasoning_lock",
-    "told": True,
-    "conversation": "4eb1e8a7ea08e4a6",
-    "channel": "instagram",
-    "account": "17841400000000042",
-    "waiting_since": int(NOW.timestamp() * 1000) - 65_000,
-    "count": 1,
-}
+ALERT = Alert(
+    "reasoning_lock",
+    told=True,
+    conversation="4eb1e8a7ea08e4a6",
+    channel="instagram",
+    account="17841400000000042",
+    waiting_since=int(NOW.timestamp() * 1000) - 65_000,
+)
 
 
 @pytest.fixture(params=["ru", "en"])
@@ -31,7 +32,7 @@ def around(**more: Any) -> Surroundings:
 
 
 def test_a_manager_reads_what_happened_who_waits_and_how_long(words: AlertWords) -> None:
-    html = render_alert(BODY, words, around(customer="@anna", link="https://www.instagram.com/anna/"))
+    html = render_alert(ALERT, words, around(customer="@anna", link="https://www.instagram.com/anna/"))
 
     assert words.reasons["reasoning_lock"] in html
     assert words.titles["told"] in html
@@ -44,7 +45,7 @@ def test_a_manager_reads_what_happened_who_waits_and_how_long(words: AlertWords)
 
 def test_names_cannot_write_markup(words: AlertWords) -> None:
     html = render_alert(
-        BODY, words, around(customer='<a href="https://example.invalid">Anna</a>', link='https://x/?a="b"')
+        ALERT, words, around(customer='<a href="https://example.invalid">Anna</a>', link='https://x/?a="b"')
     )
 
     assert "&lt;a href=" in html
@@ -52,15 +53,15 @@ def test_names_cannot_write_markup(words: AlertWords) -> None:
 
 
 def test_a_customer_who_was_not_told_is_said_so(words: AlertWords) -> None:
-    assert words.titles["not_told"] in render_alert({**BODY, "told": False}, words, around())
+    assert words.titles["not_told"] in render_alert(replace(ALERT, told=False), words, around())
 
 
 def test_a_rule_without_words_of_its_own_is_named(words: AlertWords) -> None:
-    assert "brand_new_rule" in render_alert({**BODY, "rule": "brand_new_rule"}, words, around())
+    assert "brand_new_rule" in render_alert(replace(ALERT, rule="brand_new_rule"), words, around())
 
 
 def test_an_incident_that_goes_on_says_how_often(words: AlertWords) -> None:
-    assert "3" in render_alert({**BODY, "count": 3}, words, around()).splitlines()[-1]
+    assert "3" in render_alert(replace(ALERT, count=3), words, around()).splitlines()[-1]
 
 
 def test_both_locales_know_the_same_words() -> None:
@@ -83,4 +84,4 @@ def test_an_alert_is_tried_for_ever_and_ever_more_rarely() -> None:
 
     assert waits == sorted(waits)
     assert waits[-1] == 300
-    assert alert_backoff_seconds(1, wish=900) == 900
+    assert alert_backoff_seconds(1, asked_seconds=900) == 900

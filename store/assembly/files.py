@@ -2,8 +2,8 @@
 
 A file that begins with `#!lua` is a script, run by its name; any other is an include. Both name what they use in their
 heads: includes (`-- include: ledger, schedule`) by file name, wherever in the folder they lie, and constants
-(`-- constants: FLOOD_CAP`), whose values come from Python (store/script_constants.py). The include `read_event` has no
-file either: store/event_fields.py makes it.
+(`-- constants: FLOOD_CAP`), whose values come from Python (constants.py beside this). The include `read_event` has no
+file either: event_fields.py makes it.
 """
 
 import hashlib
@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib.resources.abc import Traversable
 
-from store.event_fields import lua_reader
-from store.script_constants import CONSTANTS, lua_constant
+from store.assembly.constants import CONSTANTS, lua_constant
+from store.assembly.event_fields import lua_reader
 
 _SHEBANG = "#!lua"
 _INCLUDES = re.compile(r"^-- include: (.+)$", re.MULTILINE)

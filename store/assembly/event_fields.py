@@ -84,7 +84,7 @@ class PolicyFields(NamedTuple):
     key: str
     action: str
     longest_ms: str
-    alert: bytes
+    alert: str
 
 
 class UnreadFields(NamedTuple):
@@ -94,14 +94,14 @@ class UnreadFields(NamedTuple):
     counted_as: str
     record: bytes
     alert_id: str
-    alert: bytes
+    alert: str
 
 
 class NotedFields(NamedTuple):
     kind: str
     counted_as: str
     alert_id: str
-    alert: bytes
+    alert: str
 
 
 Fields = (

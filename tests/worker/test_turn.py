@@ -1,6 +1,7 @@
 """The road of a turn: what stands is delivered, what is new is thought about, and nothing ends without its result."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ async def test_a_plan_of_which_nothing_arrived_gives_way_to_newer_words(turns: T
 
 
 async def test_words_that_come_while_it_is_written_are_answered_with_the_rest(turns: TurnBench) -> None:
-    def slowly(request: ChatRequest) -> object:
+    def slowly(request: ChatRequest) -> Any:
         return Answer(content=f"{ANSWER}\n{TAGS}", delay_seconds=0.2).response(request)
 
     turns.model.script([slowly, f"Обе есть.\n{TAGS}"])
@@ -85,7 +86,7 @@ async def test_what_waits_for_people_is_asked_of_no_model(turns: TurnBench) -> N
 
 
 async def test_messages_that_were_all_taken_back_get_no_reply(turns: TurnBench) -> None:
-    def slowly(request: ChatRequest) -> object:
+    def slowly(request: ChatRequest) -> Any:
         return Answer(content=f"{ANSWER}\n{TAGS}", delay_seconds=0.2).response(request)
 
     turns.model.script([slowly])

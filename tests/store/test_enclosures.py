@@ -236,3 +236,15 @@ async def test_what_the_customer_took_back_gets_no_reaction(bench: Bench) -> Non
     await bench.receive(Deletion(CONTACT, "m1", now_ms()))
 
     assert await begin(lease, plan, 1) == AlreadyIn(PartState.DROPPED)
+
+
+def test_what_an_older_version_has_packed_into_strings_is_read() -> None:
+    meta = '{"notebook": "search x", "buttons": "Да|Нет", "links": "Каталог|https://shop.example/p/101"}'
+    fields = {"id": "p", "n": "1", "keys": "k", "0:text": f"Ответ\n\n{LINK}", "0:state": "unknown", "meta": meta}
+
+    plan = read_plan(fields | {"0:code": "looks 1 2"})
+
+    assert plan is not None
+    assert plan.meta == PlanMeta(scratchpad="search x", quick_replies=("Да", "Нет"), link_buttons=(LINK,))
+    [part] = plan.parts
+    assert (part.words, part.links, part.misses, part.failed_looks) == ("Ответ", (LINK,), 1, 2)

@@ -12,6 +12,7 @@ from runtime.settings import Account
 from sandbox.meta.server import MetaSandbox
 from sandbox.model.faults import TAGS
 from sandbox.model.server import ModelStandIn
+from store.decisions import NotClaimed
 from store.inbox import Inbox
 from store.ledger import Ledger
 from store.ledger_checks import verify
@@ -19,6 +20,7 @@ from store.schedule import Schedule
 from store.scripts import Scripts
 from worker.services import Services
 from worker.take_turn import take_turn
+from worker.turn_end import TurnEnd
 
 ACCOUNT = Account(channel="instagram", id="17841400000000042", page_id="104400000000001", token="an-invented-token")
 OTHER_ACCOUNT = Account(channel="instagram", id="17841400000000077", page_id="104400000000002", token="another-token")
@@ -64,11 +66,15 @@ class TurnBench:
     async def takes_back(self, mid: str) -> None:
         await self.receive(Deletion(self.contact, mid, self.house.now_ms()))
 
-    async def turn(self, house: Services | None = None) -> str:
-        """The next one, whatever it waits for."""
+    async def end(self, house: Services | None = None) -> TurnEnd | NotClaimed:
+        """Of the next turn, whatever it waits for."""
         await self.scripts.command("ZADD", "ns:due", "XX", 1, self.cid)
         await Schedule(self.scripts).pop_due(limit=10, quota=10)
-        return str(await take_turn(house or self.house, self.cid))
+        return await take_turn(house or self.house, self.cid)
+
+    async def turn(self, house: Services | None = None) -> str:
+        """As `end`, in the word that Flower shows."""
+        return str(await self.end(house))
 
     async def vanishes(self) -> None:
         """Whoever holds the lease is gone, and it has run out."""

@@ -19,7 +19,7 @@ unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install demo up test check format lock bench bench-quick soak shell clean stale
+.PHONY: help install demo up test test-fast check format lock bench bench-quick soak shell clean stale
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -34,6 +34,9 @@ up: .venv/.installed ## run Nightshift: the Procfile, and an embedded Valkey unl
 
 test: .venv/.installed-dev ## run the tests (ARGS="-k window" passes on to pytest)
 	.venv/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+test-fast: .venv/.installed-dev ## the pure tests and those of the store alone: no Celery, no server but Valkey (ARGS as above)
+	.venv/bin/python -m pytest -n 2 tests/bot tests/dispatcher tests/store --ignore tests/store/server $(ARGS)
 
 check: .venv/.installed-dev ## format, lint, types and the import rules, without changing anything
 	.venv/bin/python -m ruff format --check

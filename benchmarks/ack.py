@@ -102,7 +102,7 @@ def _single_events(scale: Scale, servers: dict[str, Server], store: "redis.Redis
     seconds = scale.of(tiny=0.1, quick=1, full=3)
     counts = {name: scale.count(tiny=4000, quick=16_000, full=45_000) for name in servers}
     for round_ in range(scale.count(tiny=1, quick=2, full=7)):
-        # Each round in the other direction, so that nobody always runs first.
+        # Each round in the other direction, so that no server always runs first.
         for name in list(servers)[:: 1 if round_ % 2 else -1]:
             store.flushall()
             store.config_set("appendfsync", "always" if name == ALWAYS else "everysec")

@@ -17,7 +17,9 @@ from runtime.settings import Settings, load_settings
 from sandbox.stack import Stack
 from store.connection import connect
 from store.conversations import Conversations
+from store.decisions import MaySend, NotClaimed
 from store.inbox import Inbox, open_inbox
+from store.keys import ALL_CONVERSATIONS, HANDED, LEDGER, conversation_key
 from store.scripts import Scripts
 
 LETTERS = "Добрый вечер подскажите пожалуйста сколько стоит занятие для двоих и можно ли перенести его на субботу "
@@ -47,19 +49,19 @@ async def _weigh(settings: Settings, scale: Scale, report: Report) -> None:
     try:
         # Scripts, buffers and the shared keys are there before the first conversation is weighed.
         await _talk(inbox, conversations, client, people)
-        await client.delete(*[key async for key in client.scan_iter("ns:c:*", count=10_000)])
-        ledger = await _memory(client, ["ns:ledger"])
+        await client.delete(*[key async for key in client.scan_iter(ALL_CONVERSATIONS, count=10_000)])
+        ledger = await _memory(client, [LEDGER])
         before = await _used(client)
         for _ in range(10):
             await _talk(inbox, conversations, client, people)
-        shared = await _memory(client, ["ns:ledger"]) - ledger
+        shared = await _memory(client, [LEDGER]) - ledger
         whole = (await _used(client) - before - shared) / len(people)
         parts = await _parts(client, people)
         report.row("all of it, by the server's memory, without the ledger", whole, "")
         for name, size in parts.items():
             report.row(f"  {name}", size, f"{size / whole:.0%}")
         report.row("the ledger's entries of it (the ledger is bounded as a whole)", shared / len(people), "")
-        history = f"ns:c:{people[0].conversation_id}:history"
+        history = conversation_key(people[0].conversation_id, "history")
         lines: Any = await client.lrange(history, 0, -1)
         report.row("the history's JSON", sum(len(line.encode()) for line in lines), "")
         report.at_most("a conversation of 20 messages, KB", whole / KILOBYTE, 20)
@@ -99,14 +101,14 @@ async def _talk(inbox: Inbox, conversations: Conversations, client: Any, people:
     await inbox.receive([CustomerMessage(who, MessageKind.MESSAGE, _mid(), now, TEXT) for who in people])
     for who in people:
         cid = who.conversation_id
-        await client.zadd("ns:handed", {cid: now})
+        await client.zadd(HANDED, {cid: now})
         claimed = await conversations.claim(cid)
-        if isinstance(claimed, str):
-            raise RuntimeError(f"not claimed: {claimed}")  # noqa: TRY004 - a str is the reason
-        lease, conversation = claimed
-        _, conversation = await lease.plan(conversation, [TEXT], PlanMeta(stage="CONSULT"))
+        if isinstance(claimed, NotClaimed):
+            raise RuntimeError(f"not claimed: {claimed}")  # noqa: TRY004 - no wrong type: its reason
+        lease, conversation = claimed.lease, claimed.conversation
+        conversation = (await lease.plan(conversation, [TEXT], PlanMeta(stage="CONSULT"))).conversation
         plan = conversation.plan
-        if plan is None or await lease.begin_part(plan.id, 0, margin_seconds=5) != "sending":
+        if plan is None or await lease.begin_part(plan.id, 0, margin_seconds=5) != MaySend():
             raise RuntimeError("not sending")
         await conversations.record(cid, plan.id, 0, PartState.SENT, mid=_mid())
         lines = [HistoryLine.of(message) for message in conversation.messages] + [HistoryLine("bot", TEXT, now, part=0)]
@@ -121,9 +123,10 @@ async def _parts(client: Any, people: Sequence[Contact]) -> dict[str, float]:
     """The memory of each kind of key, as a mean over the conversations."""
     sizes: dict[str, float] = {}
     for who in people:
-        keys = [key async for key in client.scan_iter(f"ns:c:{who.conversation_id}*", count=10_000)]
+        fields = conversation_key(who.conversation_id)
+        keys = [key async for key in client.scan_iter(f"{fields}*", count=10_000)]
         for key in keys:
-            name = key.removeprefix(f"ns:c:{who.conversation_id}").lstrip(":") or "fields"
+            name = key.removeprefix(fields).lstrip(":") or "fields"
             sizes[name] = sizes.get(name, 0) + await _memory(client, [key]) / len(people)
     return sizes
 

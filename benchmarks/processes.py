@@ -47,7 +47,7 @@ def answers(url: str, process: "subprocess.Popen[bytes]", *, log: Path, seconds:
             httpx.get(url, timeout=2, trust_env=False, verify=False)  # noqa: S501 - a certificate made for this run
         except httpx.HTTPError as exc:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"nobody answers on {url}:\n{log.read_text(errors='replace')[-2000:]}") from exc
+                raise RuntimeError(f"no server answers on {url}:\n{log.read_text(errors='replace')[-2000:]}") from exc
             time.sleep(0.02)
         else:
             return

@@ -5,7 +5,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import uvloop
 
@@ -15,30 +14,37 @@ from bot.incoming.events import Channel, Contact
 from runtime.clock import local, monotonic, now_ms
 from runtime.settings import Account, Settings, load_settings
 from worker.agent.agent import Budget
+from worker.agent.tool_arguments import Arguments
 from worker.agent.tools import Tool, ToolBox
-from worker.services import House, build_house, load_texts
+from worker.services import Services, build_services
+from worker.texts import load_texts
 
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9010000000000001")
 
 
 @asynccontextmanager
-async def at_home(settings: Settings, *, own_tools: bool = True) -> AsyncIterator[House]:
+async def at_home(settings: Settings, *, own_tools: bool = True) -> AsyncIterator[Services]:
     """The worker's house; with `own_tools` the model is offered the tools of the task instead of the product's."""
     texts = load_texts(settings)
-    house = await build_house(settings, replace(texts, tools=_tools()) if own_tools else texts)
+    house = await build_services(settings, replace(texts, tools=_tools()) if own_tools else texts)
     try:
         yield house
     finally:
         await house.aclose()
 
 
+class _Visit(Arguments):
+    day: str
+    people: int
+
+
 def _tools() -> ToolBox:
-    async def run(given: dict[str, Any]) -> str:
-        return find(**given)
+    async def run(visit: _Visit) -> str:
+        return find(visit.day, visit.people)
 
     return ToolBox(
         [
-            Tool(name=f["name"], description=f["description"], parameters=f["parameters"], run=run, outside=False)
+            Tool(name=f["name"], description=f["description"], arguments=_Visit, run=run, outside=False)
             for f in (spec["function"] for spec in TOOLS)
         ]
     )
@@ -60,14 +66,14 @@ def conversation(lines: int, contact: Contact = CONTACT) -> Conversation:
     )
 
 
-def account_of(house: House, contact: Contact = CONTACT) -> Account:
+def account_of(house: Services, contact: Contact = CONTACT) -> Account:
     account = house.settings.account(contact.channel, contact.account_id)
     if account is None:
         raise RuntimeError(f"the configuration has no account {contact.account_id}")
     return account
 
 
-def system_prompt(house: House) -> str:
+def system_prompt(house: Services) -> str:
     business = house.settings.config.business
     return house.prompts(account_of(house)).system(
         stage="CONSULT",
@@ -88,11 +94,11 @@ async def main() -> None:
         agent = house.agent(account_of(house))
 
         async def turn() -> str:
-            thought = await agent.think(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
+            result = await agent.run(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
             steps = 1 if kind == "plain" else 4
-            if thought.reply is None or len(thought.attempts) != steps:
-                raise RuntimeError(f"{len(thought.attempts)} steps, {thought.rule or 'no rule'}")
-            return thought.reply.text
+            if result.reply is None or len(result.attempts) != steps:
+                raise RuntimeError(f"{len(result.attempts)} steps, {result.rule or 'no rule'}")
+            return result.reply.text
 
         tell(await measure(turn, turns))
 

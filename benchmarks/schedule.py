@@ -17,10 +17,11 @@ from runtime.embedded import EmbeddedValkey
 from runtime.queue import TURNS
 from sandbox.stack import Stack
 from store.connection import connect
+from store.keys import DUE, HANDED, celery_key
 from store.schedule import Schedule
 from store.scripts import Scripts
 
-POKES = f"ns:celery:{TURNS}"  # the Celery queue as it stands in Redis
+POKES = celery_key(TURNS)  # the Celery queue as it stands in Redis
 FAR_AWAY_MS = 86_400_000
 
 
@@ -66,12 +67,12 @@ async def _late_ms(port: int, store: "redis.Redis", samples: int) -> list[float]
         (who,) = customers(1)
         cid = conversation_id(ACCOUNT.channel, ACCOUNT.id, who)
         await pacer.post([who], request(body([who])))
-        due_ms: Any = store.zscore("ns:due", cid)
+        due_ms: Any = store.zscore(DUE, cid)
         if await asyncio.to_thread(store.blpop, [POKES], 5) is None:
             raise RuntimeError("the dispatcher sent no poke within five seconds")
         now_ms = time.time() * 1000
-        store.zrem("ns:due", cid)
-        store.zrem("ns:handed", cid)
+        store.zrem(DUE, cid)
+        store.zrem(HANDED, cid)
         if number >= 2:  # the first ones connect
             late.append(now_ms - float(due_ms))
     return late
@@ -109,14 +110,14 @@ async def _script_costs(url: str, waiting: int, *, rounds: int) -> dict[str, flo
         now_ms = int(time.time() * 1000)
         for start in range(0, waiting, 10_000):
             members = {secrets.token_hex(8): now_ms + FAR_AWAY_MS + i for i in range(min(10_000, waiting - start))}
-            await client.zadd("ns:due", members)
+            await client.zadd(DUE, members)
         full = (await client.info("memory"))["used_memory"]
         schedule = Schedule(Scripts(client))
         await schedule.pop_due(limit=1, quota=1)
         idle = await _script_us(client, schedule, rounds)
-        first: Any = await client.zrange("ns:due", 0, min(waiting, 5000) - 1)
+        first: Any = await client.zrange(DUE, 0, min(waiting, 5000) - 1)
         due: dict[str, float] = dict.fromkeys(first, now_ms - 1000)
-        await client.zadd("ns:due", due)
+        await client.zadd(DUE, due)
         pops = max(len(due) // 100, 1)
         popped = await _script_us(client, schedule, pops)
         return {"idle_us": idle, "pop_us": popped / min(100, len(due)), "bytes": (full - empty) / waiting}

@@ -22,7 +22,7 @@ from runtime.settings import Settings, load_settings
 from store.connection import connect
 from store.inbox import open_inbox
 from webhooks.accounts import Accounts
-from webhooks.body import Room, read_body
+from webhooks.body import BodyMemory, read_body
 from webhooks.guards.patience import Patience
 from webhooks.payloads import parse_body
 from webhooks.signature import is_signed, parse_signature
@@ -41,12 +41,10 @@ async def answering(settings: Settings) -> AsyncIterator[Answer]:
 
         async def answer(contact: Contact) -> None:
             talk, account = conversation(0, contact), account_of(house, contact)
-            thought = await house.agent(account).think(
-                talk, system=system, budget=Budget(seconds, monotonic() + seconds)
-            )
-            if thought.reply is None:
-                raise RuntimeError(thought.rule)
-            await house.graph(account).send_text(contact.customer_id, thought.reply.text, metadata="bench")
+            result = await house.agent(account).run(talk, system=system, budget=Budget(seconds, monotonic() + seconds))
+            if result.reply is None:
+                raise RuntimeError(result.rule)
+            await house.graph(account).send_text(contact.customer_id, result.reply.text, metadata="bench")
 
         yield answer
 
@@ -60,7 +58,7 @@ class Receiver:
         self._accounts = Accounts(settings.config.accounts)
         self._secrets = [secret.encode() for secret in settings.env.app_secrets]
         self._patience = Patience(10)
-        self._room = Room(1 << 26)
+        self._memory = BodyMemory(1 << 26)
         self._stack = AsyncExitStack()
         self._running: set[asyncio.Task[None]] = set()
 
@@ -69,8 +67,10 @@ class Receiver:
             await self._live(receive, send)
             return
         headers = dict(scope["headers"])
-        body, held = await read_body(receive, headers, limit_bytes=1 << 23, patience=self._patience, room=self._room)
-        self._room.give_back(held)
+        body, held = await read_body(
+            receive, headers, limit_bytes=1 << 23, patience=self._patience, memory=self._memory
+        )
+        self._memory.give_back(held)
         digest = parse_signature(headers.get(b"x-hub-signature-256"))
         if digest is None or not is_signed(body, digest, self._secrets):
             status = 403

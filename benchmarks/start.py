@@ -1,4 +1,4 @@
-"""Cold starts, imports, and what the whole house weighs when nobody writes."""
+"""Cold starts, imports, and what the whole system weighs when no customer writes."""
 
 import sys
 import time
@@ -11,6 +11,7 @@ import redis
 from benchmarks.processes import pss_megabytes, rss_megabytes, run_json, tree
 from benchmarks.report import Report, Scale, median, spread
 from sandbox.stack import Stack
+from store.keys import ALIVE
 
 ALL = ("web", "dispatcher", "worker", "beat", "flower")
 TIMED = """
@@ -60,7 +61,7 @@ def _is_ready(name: str, house: Stack, store: "redis.Redis") -> bool:
     if name == "flower":
         return _answers(f"http://127.0.0.1:{house.flower_port}/healthcheck")
     # The others say in Redis that they are at work.
-    return any(str(member).startswith(f"{name} ") for member in store.zrange("ns:alive", 0, -1))
+    return any(str(member).startswith(f"{name} ") for member in store.zrange(ALIVE, 0, -1))
 
 
 def _answers(url: str) -> bool:

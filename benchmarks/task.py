@@ -77,7 +77,7 @@ async def measure(turn: Callable[[], Awaitable[str]], turns: int) -> dict[str, f
 
 
 def peak_megabytes() -> float:
-    """Not getrusage: its figure begins with the size of whoever started the process."""
+    """Not getrusage: its figure begins with the size of the parent process."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
 

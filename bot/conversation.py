@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from bot.incoming.events import Contact, Media
 from bot.limits import Limited, PastTurn
+
+if TYPE_CHECKING:
+    from bot.reply.rich_content import Link
+NO_WORDS = "[message without text]"
+"""Stands where a message has no words that the model could read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,7 @@ class OpenMessage:
     @property
     def for_model(self) -> str:
         """The customer's words with a context line for each thing that is not text; never blank."""
-        return "\n".join([*self.notes, self.text] if self.text.strip() else self.notes) or "[message without text]"
+        return "\n".join([*self.notes, self.text] if self.text.strip() else self.notes) or NO_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,10 @@ class PartState(StrEnum):
     DROPPED = "dropped"
 
 
+MAY_HAVE_ARRIVED = frozenset({PartState.SENDING, PartState.SENT, PartState.UNKNOWN})
+"""States of a part that the customer may have seen."""
+
+
 class PartKind(StrEnum):
     TEXT = "text"
     IMAGE = "image"
@@ -94,8 +104,10 @@ class Enclosure:
 class Part:
     """One message of a plan, or one of its enclosures.
 
-    `words` stand on a button template in place of `text`, "" where there is none. `plain`: Meta has refused what is
-    beside the text (quick replies, link buttons, the picture itself), so the text goes alone.
+    `words` stand on a button template of `links` in place of `text`, "" where there is none; `quick_replies` are
+    titles to tap. `plain`: Meta has refused what is
+    beside the text (quick replies, link buttons, the picture itself), so the text goes alone. While it is unknown,
+    `misses` counts the looks that have not found it, `failed_looks` those for which Meta could not be asked.
     """
 
     index: int
@@ -104,15 +116,19 @@ class Part:
     tries: int = 0
     sending_at_ms: int = 0
     code: str = ""
+    misses: int = 0
+    failed_looks: int = 0
     kind: PartKind = PartKind.TEXT
     target: str = ""
     words: str = ""
+    links: "tuple[Link, ...]" = ()
+    quick_replies: tuple[str, ...] = ()
     plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlanMeta:
-    """What the finish of a plan must know, whoever comes to finish it."""
+    """What the finish of a plan must know, also when another worker finishes it."""
 
     outcome: str = "answered"
     why: str = ""
@@ -124,9 +140,9 @@ class PlanMeta:
     calls_human: bool = False
     opts_out: bool = False
     after_unknown: bool = False
-    notebook: str = ""  # what the next turn may go on from; "" drops what there was
-    buttons: str = ""  # answers to tap, separated by "|"
-    links: str = ""  # buttons that open a page: "title|url", one a line
+    scratchpad: str = ""  # what the next turn may go on from; "" drops what there was
+    quick_replies: tuple[str, ...] = ()  # titles to tap as an answer
+    link_buttons: "tuple[Link, ...]" = ()  # they open a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +165,7 @@ class Plan:
     @property
     def something_arrived(self) -> bool:
         """True when the customer may have seen a part of it already."""
-        return any(part.state in (PartState.SENDING, PartState.SENT, PartState.UNKNOWN) for part in self.parts)
+        return any(part.state in MAY_HAVE_ARRIVED for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import ClassVar
 class NightshiftError(Exception):
     """Base of all failures of our own. Messages hold codes, never payloads or tokens.
 
-    `is_bug`: it was not foreseen, and is told like any bug. `is_waited_out`: whoever raised it has waited already.
+    `is_bug`: it was not foreseen, and is told like any bug. `is_waited_out`: the raiser has waited already.
     """
 
     is_bug: ClassVar = False

@@ -1,6 +1,6 @@
 """May we write to this customer now? The messaging window, by Meta's own timestamp of the customer's last action.
 
-`store/lua/common.lua` holds the same three spans, and a test the two together.
+The scripts get these three spans from here (store/assembly/constants.py).
 """
 
 from dataclasses import dataclass

@@ -11,6 +11,10 @@ class Outcome(StrEnum):
     EXPIRED = "expired"
 
 
+TELLS_CUSTOMER = frozenset({Outcome.ANSWERED, Outcome.HANDED_OVER})
+"""Outcomes that are booked only when the customer has been told something."""
+
+
 class SilenceReason(StrEnum):
     HUMAN_ANSWERED = "human_answered"
     OPTED_OUT = "opted_out"
@@ -30,3 +34,7 @@ class Deferral(StrEnum):
     OFF_DUTY = "off_duty"
     BACKOFF = "backoff"
     SETTLING = "settling"
+
+
+FOR_PEOPLE = frozenset({Deferral.HUMAN, Deferral.HUMANS_FIRST, Deferral.OFF_DUTY})
+"""Waiting for people is no fault of the bot's: what waits so is not overdue."""

@@ -81,7 +81,7 @@ def plan_retry(
 
     `elapsed_seconds` and `deadline_seconds` count from the same moment; the deadline is the end of the messaging
     window, past which nothing can be sent. `jitter` is in [0, 1) and spreads the waits. `retry_after_seconds` is the
-    other side's own wish: no wait is shorter, unless the deadline comes first.
+    other side's `Retry-After`: no wait is shorter, unless the deadline comes first.
     """
     left = deadline_seconds - elapsed_seconds
     match failure:
@@ -117,7 +117,7 @@ def plan_retry(
             assert_never(failure)
 
 
-def _wait(steps: tuple[float, ...], attempt: int, jitter: float, wish: float | None) -> float:
-    """A step of the ladder give or take a quarter; a wish is only ever lengthened, by a tenth at most."""
+def _wait(steps: tuple[float, ...], attempt: int, jitter: float, retry_after: float | None) -> float:
+    """A step of the ladder give or take a quarter; `retry_after` is only ever lengthened, by a tenth at most."""
     step = steps[min(max(attempt, 1), len(steps)) - 1] * (0.75 + jitter / 2)
-    return max(step, (wish or 0.0) * (1 + jitter / 10))
+    return max(step, (retry_after or 0.0) * (1 + jitter / 10))

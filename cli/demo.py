@@ -74,7 +74,7 @@ def run(*, real: bool, locale: str = "ru", fast: bool = False, make_stack: Calla
             faults = [str(exc).partition("\n")[0].rstrip(":")]  # the rest are log lines, and the logs are kept
         except NightshiftError as exc:
             faults = [f"the running system cannot be looked into: {type(exc).__name__} ({exc})"]
-        except (KeyboardInterrupt, SystemExit):  # the latter is rich's, when nobody reads the output any more
+        except (KeyboardInterrupt, SystemExit):  # the latter is rich's, when the reader of the output is gone
             shutil.rmtree(directory, ignore_errors=True)
             if not signals.received:
                 raise

@@ -15,6 +15,7 @@ from runtime.clock import now_ms
 from sandbox.stack import Stack, StackFailed, new_customer
 from sandbox.telegram.html import parse_html
 from store.connection import connect
+from store.keys import DUE, TELEMETRY
 from store.ledger import Ledger, Sums
 from store.outboxes.alerts import AlertOutbox
 from store.scripts import Scripts
@@ -88,13 +89,12 @@ class Player:
 
     async def _is_over(self, conversation: str, messages: int) -> bool:
         """Every message has its outcome, nothing is due any more, every alert has been delivered."""
-        if len(await self._outcomes(conversation)) < messages or await self._scripts.command("ZCARD", "ns:due"):
+        if len(await self._outcomes(conversation)) < messages or await self._scripts.command("ZCARD", DUE):
             return False
-        alerts = await AlertOutbox(self._scripts).waiting()
-        return all(body.get("delivered") == body["count"] for _, body in alerts)
+        return all(alert.is_delivered for alert in await AlertOutbox(self._scripts).waiting())
 
     async def _look(self, conversation: str) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-        rows = await self._scripts.command("XRANGE", "ns:telemetry", "-", "+")
+        rows = await self._scripts.command("XRANGE", TELEMETRY, "-", "+")
         fields = [dict(zip(flat[::2], flat[1::2], strict=True)) if isinstance(flat, list) else flat for _, flat in rows]
         turns = [orjson.loads(row["turn"]) for row in fields if row["c"] == conversation and "turn" in row]
         return await self._outcomes(conversation), turns

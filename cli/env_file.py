@@ -18,7 +18,7 @@ MADE_UP: Mapping[str, Callable[[], str]] = {
     "FLOWER_BASIC_AUTH": lambda: f"nightshift:{secrets.token_urlsafe(18)}",
     "VALKEY_PASSWORD": lambda: secrets.token_hex(24),
 }
-"""Secrets that need to be known to nobody else beforehand, so that a random one is as good as any."""
+"""Secrets that no other party has to know beforehand, so a random one will do."""
 
 
 @dataclass(frozen=True)

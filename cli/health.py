@@ -12,7 +12,7 @@ from store.scripts import Scripts
 
 
 def run(*, process: str) -> int:
-    """0 when it was heard of lately; 1 when not, or when nobody can say, because Redis is away."""
+    """0 when it was heard of lately; 1 when not, or when Redis is away and cannot tell."""
     settings = settings_with_store()
     try:
         alive = asyncio.run(_alive(settings, f"{process} {host_name()}:"))

@@ -21,7 +21,7 @@ from store.scripts import Scripts
 _FAULTS = {
     "not_in_inbox": "is open, and in no inbox: no turn will ever answer it",
     "not_open": "waits in the inbox, and is not counted as open",
-    "not_due": "has open messages, and is not in the schedule: nobody will look at it",
+    "not_due": "has open messages, and is not in the schedule: no turn will come for it",
 }
 
 

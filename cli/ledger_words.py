@@ -1,6 +1,6 @@
 """The ledger's events and reasons in plain words."""
 
-from bot import alerting
+from bot.alerts import rendering
 from runtime.clock import local
 from store.ledger import OpenMessage, Step
 
@@ -63,7 +63,7 @@ _UNITS = {"seconds": "s", "minutes": "min", "hours": "h"}
 
 
 def duration(seconds: float) -> str:
-    return alerting.duration(seconds, _UNITS)
+    return rendering.duration(seconds, _UNITS)
 
 
 def why_open(message: OpenMessage, zone: str, *, when: bool = True) -> str:

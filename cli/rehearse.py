@@ -1,4 +1,4 @@
-"""`nightshift rehearse`: the silence test. Customers write, things break, the books are read."""
+"""`nightshift rehearse`: the silence test. Customers write, things break, the ledger is read."""
 
 import secrets
 import shutil
@@ -15,15 +15,15 @@ import httpx
 import orjson
 
 from bot.errors import NightshiftError
-from rehearsal.checker import judge
-from rehearsal.customers import Theatre
-from rehearsal.fault_injector import Stage
+from rehearsal.checker import check
+from rehearsal.customers import Customers
+from rehearsal.fault_injector import FaultInjector
 from rehearsal.faults.catalogue import CATALOGUE
 from rehearsal.faults.fault import Fault
 from rehearsal.report import Report, make_report, write_stories
-from rehearsal.run import Conductor, Progress
+from rehearsal.run import Progress, Run
 from rehearsal.view import progress_bar, show_catalogue, show_report
-from rehearsal.workload import make_plan
+from rehearsal.workload import make_workload
 from runtime.embedded import EmbeddedValkeyFailed
 from runtime.settings import Settings, load_settings
 from sandbox.meta.server import MetaSandbox
@@ -31,7 +31,7 @@ from sandbox.model.server import ModelStandIn
 from sandbox.server import SandboxServer
 from sandbox.stack import Stack, StackFailed
 from sandbox.telegram.server import TelegramSandbox
-from store.conversations import LEASE_SECONDS
+from store.lease import LEASE_SECONDS
 
 CONVERSATIONS = 160
 QUIET_SECONDS = 0.3
@@ -91,7 +91,7 @@ def run(
     try:
         _check(url, serve_sandbox, kill_worker_every)
         options = Options(
-            faults=_chosen(only, own_house=not url),
+            faults=_chosen(only, own_stack=not url),
             seed=secrets.randbelow(10**6) if seed is None else seed,
             conversations=conversations,
             minutes=minutes,
@@ -125,7 +125,7 @@ def tell(report: Report, *, json: bool) -> int:
 
 
 def rehearse(options: Options, directory: Path) -> Report:
-    """Start the stack, play, judge, and leave nothing running."""
+    """Start the stack, play, check, and leave nothing running."""
     stack = Stack(
         directory,
         processes=options.processes,
@@ -134,10 +134,10 @@ def rehearse(options: Options, directory: Path) -> Report:
         budget=BUDGET_SECONDS,
     )
     with progress_bar() as show, stack:
-        theatre = Theatre(stack.meta, stack.model, stack.telegram)
-        stage = Stage(theatre, stack)
+        customers = Customers(stack.meta, stack.model, stack.telegram)
+        injector = FaultInjector(customers, stack)
         times = Times(MAX_WAIT_SECONDS, BUDGET_SECONDS)
-        return _hold(options, directory, theatre, stage, stack.valkey.url, times, show)
+        return _hold(options, directory, customers, injector, stack.valkey.url, times, show)
 
 
 def rehearse_at(url: str, port: int, options: Options, directory: Path) -> Report:
@@ -150,11 +150,11 @@ def rehearse_at(url: str, port: int, options: Options, directory: Path) -> Repor
         server.start()
     try:
         _wait_until_up(url, settings.env.ops_token.get_secret_value().strip())
-        theatre = Theatre(meta, model, telegram)
+        customers = Customers(meta, model, telegram)
         times = Times(settings.config.debounce.max_wait_seconds, settings.config.turn.budget_seconds)
         with progress_bar() as show:
             redis_url = settings.env.redis_url.get_secret_value()
-            return _hold(options, directory, theatre, Stage(theatre), redis_url, times, show)
+            return _hold(options, directory, customers, FaultInjector(customers), redis_url, times, show)
     finally:
         for server in servers:
             server.stop()
@@ -171,17 +171,19 @@ def environment_for(port: int) -> str:
 def _hold(
     options: Options,
     directory: Path,
-    theatre: Theatre,
-    stage: Stage,
+    customers: Customers,
+    injector: FaultInjector,
     redis_url: str,
     times: Times,
     show: Callable[[Progress], None],
 ) -> Report:
-    plan = make_plan(options.faults, seed=options.seed, conversations=options.conversations, minutes=options.minutes)
-    conductor = Conductor(
-        theatre,
-        stage,
-        plan,
+    workload = make_workload(
+        options.faults, seed=options.seed, conversations=options.conversations, minutes=options.minutes
+    )
+    rehearsal = Run(
+        customers,
+        injector,
+        workload,
         redis_url=redis_url,
         limit_seconds=times.limit_seconds,
         again_seconds=LEASE_SECONDS + HAND_OUT_SECONDS + times.budget_seconds,
@@ -189,12 +191,14 @@ def _hold(
         worker_every_seconds=options.kill_worker_every,
         show=show,
     )
-    evidence, books = conductor.run()
-    broken = judge(evidence)
+    evidence, observer = rehearsal.run()
+    broken = check(evidence)
     write_stories(evidence, broken, directory)
-    notes = [f"{name} ended by itself and was started again" for name in stage.ended]
-    if books.mended:
-        notes.append(f"{books.mended} parked account(s) were set free after seconds, as an operator would in minutes")
+    notes = [f"{name} ended by itself and was started again" for name in injector.ended]
+    if observer.mended:
+        notes.append(
+            f"{observer.mended} parked account(s) were set free after seconds, as an operator would in minutes"
+        )
     return make_report(evidence, broken, seed=options.seed, directory=directory, notes=notes)
 
 
@@ -205,16 +209,16 @@ def _check(url: str, serve_sandbox: int, kill_worker_every: float) -> None:
         raise WrongUsage("--kill-worker-every needs a stack of its own: leave out --url")
 
 
-def _chosen(only: Sequence[str], *, own_house: bool) -> list[Fault]:
+def _chosen(only: Sequence[str], *, own_stack: bool) -> list[Fault]:
     unknown = [name for name in only if name not in CATALOGUE]
     if unknown:
         raise WrongUsage(f"No fault is named {', '.join(unknown)}; `nightshift rehearse --list` names them all.")
     chosen = [CATALOGUE[name] for name in dict.fromkeys(only)] or list(CATALOGUE.values())
-    if own_house:
+    if own_stack:
         return chosen
-    if only and (impossible := [fault.name for fault in chosen if fault.needs_house]):
+    if only and (impossible := [fault.name for fault in chosen if fault.needs_own_stack]):
         raise WrongUsage(f"With --url nothing can be killed: {', '.join(impossible)} needs a stack of its own.")
-    return [fault for fault in chosen if not fault.needs_house]
+    return [fault for fault in chosen if not fault.needs_own_stack]
 
 
 def _both_needed(port: int) -> str:

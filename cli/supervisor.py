@@ -1,4 +1,4 @@
-"""Runs several commands side by side until one of them stops or somebody asks for the end, and leaves none behind.
+"""Runs several commands side by side until one of them stops or a signal asks for the end, and leaves none behind.
 
 Honcho's own manager is not used, only its Procfile reader and its printer: the manager gives up on a process after
 5 seconds, while a turn may take 60; it prints from within a signal handler, which fails when it meets another print;
@@ -30,7 +30,7 @@ _OWN_NAME = "nightshift"
 _POLL_SECONDS = 0.1
 _LONGEST_LINE = 64 * 1024
 _READ_OUT_SECONDS = 2.0
-_SECOND_THOUGHT_SECONDS = 1.0  # sooner than that it is the same Ctrl-C, passed on by somebody else
+_SECOND_THOUGHT_SECONDS = 1.0  # sooner than that it is the same Ctrl-C, passed on by another process
 
 
 @dataclass
@@ -49,7 +49,7 @@ class _Child:
         return self.signal(0)
 
     def signal(self, number: int) -> bool:
-        """Signal the whole group; False if nobody is left in it."""
+        """Signal the whole group; False if no process is left in it."""
         try:
             os.killpg(self.process.pid, number)
         except (ProcessLookupError, PermissionError):  # macOS says EPERM of a group of zombies
@@ -117,7 +117,7 @@ class Supervisor:
 
     def _trouble(self, watch: Callable[[], str | None]) -> str | None:
         if self._output_is_gone:
-            return "nobody reads the output any more"
+            return "the reader of the output is gone"
         for child in self._children:
             if (code := child.process.poll()) is not None:
                 self._read_out(child)
@@ -126,7 +126,7 @@ class Supervisor:
         return watch()
 
     def _stop(self) -> bool:
-        """End everything; whether nobody had to be killed for being late."""
+        """End everything; whether no child had to be killed for being late."""
         if self._asked:
             self._say(f"{self._asked[0][0].name}: stopping, running turns have {self._grace_seconds:.0f} s to end")
         for child in self._children:

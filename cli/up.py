@@ -145,7 +145,7 @@ def _asked_by(settings: Settings) -> str:
 
 
 def _still_missing(settings: Settings, *, first_run: bool) -> str:
-    """What only the owner has, and without which the bot hears, answers or warns nobody."""
+    """What only the owner has, and without which the bot cannot hear, answer or warn."""
     env = settings.env
     values = {
         "META_APP_SECRETS": env.meta_app_secrets.get_secret_value(),

@@ -1,4 +1,4 @@
-"""Fetches the address of somebody outside who rings when nobody fetches it any more."""
+"""Fetches the address of an outside service, which rings when these fetches stop."""
 
 import asyncio
 

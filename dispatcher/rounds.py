@@ -29,7 +29,7 @@ ALERT_QUOTA = 100  # alerts in the queue that no worker has taken
 COUNT_EVERY_SECONDS = 1.0
 LONGEST_SLEEP_SECONDS = 5.0
 PUBLISH_SECONDS = 5.0
-ROUND_SECONDS = 20.0  # whoever has not finished a round for so long dispatches nothing, and says so by its silence
+ROUND_SECONDS = 20.0  # a dispatcher whose round takes longer hangs: it stops its heartbeat
 
 log = get_logger(__name__)
 
@@ -122,7 +122,7 @@ class Dispatcher:
 
     def _count_queued(self) -> dict[str, int]:
         """Pokes that no worker has taken. Without this a house without workers fills its broker: what is due is handed
-        out again every few seconds, and a poke leaves the queue only when somebody takes it."""
+        out again every few seconds, and a poke leaves the queue only when a worker takes it."""
         with self._celery.producer_pool.acquire(block=True, timeout=PUBLISH_SECONDS) as producer:
             return {
                 name: producer.channel.queue_declare(  # type: ignore[union-attr]  # kombu types it as any of its parts

@@ -1,4 +1,4 @@
-"""The sign of life to somebody outside: when everything here is dead, it is its absence that rings."""
+"""The sign of life to a service outside: when everything here is dead, it is its absence that rings."""
 
 import asyncio
 import sys
@@ -67,7 +67,7 @@ class CheckIn:
 
 
 def _sentry_is_on() -> bool:
-    # Whoever has switched it on has imported it, too; nobody else shall.
+    # Where Sentry is on it is imported already; a process without it is spared the import.
     sentry_sdk = sys.modules.get("sentry_sdk")
     return sentry_sdk is not None and bool(sentry_sdk.get_client().is_active())
 

@@ -6,10 +6,10 @@ twenty forged ones are enough. So the alert says both, the first POST that is ta
 alarm the next one takes an hour.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
+from bot.alerts.alert import Alert
 from runtime.clock import monotonic
 from store.health import DEAF, UNREADABLE
 
@@ -38,15 +38,15 @@ class Deafness:
             self._since = self._clock()
         self._in_a_row += 1
 
-    def judge(self) -> Mapping[str, Any] | None:
-        """None when all is well, the facts when it is deaf; raise `TooEarlyToSay` when neither is known."""
+    def judge(self) -> int:
+        """How many were missed in a row when it is deaf, 0 when it hears; raise `TooEarlyToSay`."""
         now = self._clock()
         if self._in_a_row >= MOST_IN_A_ROW and now - self._since >= self._patience_seconds():
             self._alarm_at = now
-            return {"detail": str(self._in_a_row)}
+            return self._in_a_row
         if not self._ever_heard:
             raise TooEarlyToSay
-        return None
+        return 0
 
     def _patience_seconds(self) -> float:
         if self._alarm_at is None or self._alarm_at >= self._since:  # this one goes on
@@ -66,12 +66,13 @@ class Hearing:
     signed: Deafness = field(default_factory=Deafness)
     understood: Deafness = field(default_factory=Deafness)
 
-    def judge(self) -> dict[str, Mapping[str, Any] | None]:
+    def judge(self) -> dict[str, Alert | None]:
         """By the rules of the watchdog: what it is too early to say of is left out."""
-        judged: dict[str, Mapping[str, Any] | None] = {}
+        judged: dict[str, Alert | None] = {}
         for rule, deafness in ((DEAF, self.signed), (UNREADABLE, self.understood)):
             try:
-                judged[rule] = deafness.judge()
+                missed = deafness.judge()
             except TooEarlyToSay:
                 continue
+            judged[rule] = Alert(rule, detail=str(missed)) if missed else None
         return judged

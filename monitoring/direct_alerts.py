@@ -1,10 +1,10 @@
 """Tells the managers without the worker: what watches the worker cannot leave the telling to it."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bot.alerting import AlertWords, Surroundings, render_alert
+from bot.alerts.alert import Alert
+from bot.alerts.rendering import AlertWords, Surroundings, render_alert
 from runtime.clock import local
 from runtime.files.alert_words import PROMPTS, AlertWordsInvalid, read_alert_words
 from runtime.logging import get_logger
@@ -26,13 +26,13 @@ class DirectAlerts:
             settings.env.telegram_bot_token.get_secret_value().strip() and settings.env.telegram_chat_id.strip()
         )
 
-    async def send(self, body: Mapping[str, Any], *, now_ms: int) -> str:
+    async def send(self, alert: Alert, *, now_ms: int) -> str:
         """The message id; a failure is one of `clients.telegram.client`'s, all of them a `NightshiftError`."""
         config = self._settings.config
         around = Surroundings(
             now=local(now_ms, config.business.timezone), last_message_at=None, account_name=config.business.name
         )
-        html = render_alert(body, self._words(), around)
+        html = render_alert(alert, self._words(), around)
         if self._telegram is None:
             self._telegram = await asyncio.to_thread(_open_telegram, self._settings)
         return await self._telegram.send(html)

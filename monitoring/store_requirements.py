@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
+from bot.alerts.alert import Alert
 from runtime.clock import monotonic
 from runtime.findings import Finding, Level
 from runtime.logging import get_logger
@@ -71,7 +72,7 @@ class StoreRequirements:
         for rule in EVERY_RULE:
             if rule in broken:
                 finding = broken[rule]
-                if await self._incidents.broke(rule, {"detail": str(finding)}, now_ms=now):
+                if await self._incidents.broke(Alert(rule, detail=str(finding)), now_ms=now):
                     log.error("store_requirement_broken", check=finding.check, detail=str(finding))
             elif rule not in passed_over and await self._incidents.is_well(
                 rule, now_ms=now, steady_seconds=STEADY_SECONDS

@@ -2,14 +2,14 @@
 Meta is heard.
 
 What is wrong is raised in the durable outbox, which a worker delivers. Since the worker may be what is wrong, an alert
-that nobody delivers is told from here. The state is kept in Redis, so that any number of watchers says a thing once.
+that no worker delivers is told from here. The state is kept in Redis, so that any number of watchers says a thing once.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any
 
+from bot.alerts.alert import Alert
 from bot.errors import NightshiftError
 from monitoring.check_in import CheckIn
 from monitoring.deafness import Hearing
@@ -33,7 +33,7 @@ log = get_logger(__name__)
 
 PERIOD_SECONDS = 5.0
 LOOK_SECONDS = 60.0  # the longest that one look takes: telling by Telegram is part of it
-GRACE_SECONDS = 60.0  # after a start, or an outage of Redis, nobody has had the time to be heard of
+GRACE_SECONDS = 60.0  # after a start, or an outage of Redis, no process has had the time to be heard of
 STEADY_SECONDS = 30.0  # it is well again when no watcher has seen it broken for so long
 DELIVERY_SECONDS = 60.0  # longer than that an alert does not wait for a worker, alive as that may seem
 TELL_AGAIN_SECONDS = 30.0
@@ -42,19 +42,19 @@ UNCONFIGURED_SECONDS = 3600.0
 NO_WORKER, NO_DISPATCHER, OVERDUE = "no_worker", "no_dispatcher", "overdue"
 _EVERY_RULE = (NO_WORKER, NO_DISPATCHER, OVERDUE, DEAF, UNREADABLE, *STORE_RULES)
 
-Judgement = Mapping[str, Mapping[str, Any] | None]
-"""What is known about each rule: None when it is well, else the facts of what is broken; absent: too early to say."""
+Judgement = Mapping[str, Alert | None]
+"""What is known about each rule: None when it is well, else the alert to raise; absent: too early to say."""
 
 
 def judge_workers(view: View, *, watched_seconds: float) -> Judgement:
-    """The dispatcher's question: does somebody answer, and in time? Overdue messages know no grace."""
+    """The dispatcher's question: does a worker answer, and in time? Overdue messages know no grace."""
     alive = _judge_alive(NO_WORKER, alive=view.count("worker") > 0, watched_seconds=watched_seconds)
-    overdue = {"detail": str(view.overdue), "waiting_since": view.overdue_since_ms} if view.overdue else None
+    overdue = Alert(OVERDUE, detail=str(view.overdue), waiting_since=view.overdue_since_ms) if view.overdue else None
     return {**alive, OVERDUE: overdue}
 
 
 def judge_dispatcher(view: View, *, watched_seconds: float) -> Judgement:
-    """The receiver's question: does somebody hand out what it stores?"""
+    """The receiver's question: does a dispatcher hand out what it stores?"""
     return _judge_alive(NO_DISPATCHER, alive=view.count("dispatcher") > 0, watched_seconds=watched_seconds)
 
 
@@ -66,7 +66,7 @@ def judge_receiver(hearing: Hearing, view: View, *, watched_seconds: float) -> J
 def _judge_alive(rule: str, *, alive: bool, watched_seconds: float) -> Judgement:
     if alive:
         return {rule: None}
-    return {rule: {}} if watched_seconds >= GRACE_SECONDS else {}
+    return {rule: Alert(rule)} if watched_seconds >= GRACE_SECONDS else {}
 
 
 class Watchdog:
@@ -101,36 +101,37 @@ class Watchdog:
         return view
 
     def lose_sight(self) -> None:
-        """Redis was away: afterwards nobody has had the time to be heard of."""
+        """Redis was away: afterwards no process has had the time to be heard of."""
         self._watching_since = self._clock()
 
     async def _remember(self, judgement: Judgement) -> None:
         now = self._clock_ms()
         for rule, broken in judgement.items():
             if broken is not None:
-                if await self._incidents.broke(rule, broken, now_ms=now):
-                    log.error("system_broken", rule=rule, **broken)
+                if await self._incidents.broke(broken, now_ms=now):
+                    log.error("system_broken", **broken.body())
             elif await self._incidents.is_well(rule, now_ms=now, steady_seconds=STEADY_SECONDS):
                 log.info("system_recovered", rule=rule)
 
     async def _tell(self, view: View) -> None:
         now = self._clock_ms()
-        somebody_delivers = view.count("dispatcher") > 0 and view.count("worker") > 0
-        for alert_id, body in await self._incidents.untold(_EVERY_RULE):
-            if somebody_delivers and now - int(body.get("raised_at", 0)) < DELIVERY_SECONDS * 1000:
+        is_delivering = view.count("dispatcher") > 0 and view.count("worker") > 0
+        for waiting in await self._incidents.untold(_EVERY_RULE):
+            alert = waiting.alert
+            if is_delivering and now - alert.raised_at < DELIVERY_SECONDS * 1000:
                 continue
             pause = TELL_AGAIN_SECONDS if self._alerts.configured else UNCONFIGURED_SECONDS
-            if not await self._incidents.may_tell(alert_id, for_seconds=pause):
+            if not await self._incidents.may_tell(waiting.id, for_seconds=pause):
                 continue
             if not self._alerts.configured:
-                log.error("alert_without_telegram", alert=alert_id, rule=body.get("rule"), detail=body.get("detail"))
+                log.error("alert_without_telegram", alert=waiting.id, rule=alert.rule, detail=alert.detail)
                 continue
             try:
-                message_id = await self._alerts.send(body, now_ms=now)
+                message_id = await self._alerts.send(alert, now_ms=now)
             except NightshiftError as exc:
-                log.error("alert_not_delivered", alert=alert_id, error=type(exc).__name__, reason=str(exc))
+                log.error("alert_not_delivered", alert=waiting.id, error=type(exc).__name__, reason=str(exc))
                 continue
-            await self._incidents.told(alert_id, body, message_id)
+            await self._incidents.told(waiting, message_id)
 
 
 class ReceiverWatch:
@@ -151,7 +152,7 @@ class ReceiverWatch:
 
 
 async def watch_workers(settings: Settings) -> None:
-    """The dispatcher's watchdog, until it is cancelled; it also checks in with whoever waits outside."""
+    """The dispatcher's watchdog, until it is cancelled; it also checks in with the service that waits outside."""
     async with AsyncExitStack() as stack:
         scripts, alerts = _open(stack, settings, "dispatcher-watchdog")
         watchdog = _watchdog(judge_workers, scripts, settings, alerts)
@@ -172,7 +173,8 @@ async def watch_receiver(settings: Settings, hearing: Hearing) -> None:
         watchdog = _watchdog(partial(judge_receiver, hearing), scripts, settings, alerts)
         store = StoreWatch(SystemHealth(scripts, settings), scripts, alerts, clock_ms=scripts.clock.now_ms)
         incidents = SystemIncidents(scripts, AlertOutbox(scripts))
-        requirements = StoreRequirements(lambda: check_store(settings), incidents, clock_ms=scripts.clock.now_ms)
+        check = partial(check_store, settings, is_running=True)
+        requirements = StoreRequirements(check, incidents, clock_ms=scripts.clock.now_ms)
         await _for_ever(ReceiverWatch(store, watchdog, requirements).look, count_in(scripts))
 
 

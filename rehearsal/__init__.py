@@ -1,1 +1,1 @@
-"""The silence test: scripted conversations, injected faults, and a judge that reads the books."""
+"""The silence test: scripted conversations, injected faults, and a checker that reads the ledger."""

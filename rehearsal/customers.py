@@ -38,7 +38,7 @@ class Post:
 
 
 @dataclass(slots=True)
-class Performance:
+class CustomerRun:
     """What one customer did and under which fault."""
 
     fault: Fault
@@ -60,12 +60,12 @@ class _Part:
     for_good: ModelFault | Answer | None = None
 
 
-class Theatre:
+class Customers:
     def __init__(self, meta: MetaSandbox, model: ModelStandIn, telegram: TelegramSandbox) -> None:
         self.meta = meta
         self.model = model
         self.telegram = telegram
-        self.performances: dict[str, Performance] = {}
+        self.customer_runs: dict[str, CustomerRun] = {}
         self._parts: dict[str, _Part] = {}
         model.play_for_good(self._speak)
 
@@ -102,7 +102,7 @@ class Theatre:
         kind = "postback" if "postback" in item.item else "message"
         mid = str(item.item[kind]["mid"])
         post = Post(mid, key_of(kind, mid), marker, burst)
-        self.performances[person.customer_id].posts.append(post)
+        self.customer_runs[person.customer_id].posts.append(post)
         answers = await asyncio.gather(*(self.meta.deliver(item, tries=WEBHOOK_TRIES) for _ in range(copies)))
         post.acknowledged = any(status == 200 for statuses in answers for status in statuses)
         return post
@@ -111,17 +111,17 @@ class Theatre:
         """A webhook that is no message of a customer: an echo, a deletion."""
         await self.meta.deliver(item, tries=WEBHOOK_TRIES)
 
-    # The play.
+    # What the run starts.
 
     async def play(self, scenes: Sequence[Scene], *, started_at: float) -> None:
-        """Until everybody has said their lines; `started_at` is on the loop's clock."""
+        """Until every customer has said their lines; `started_at` is on the loop's clock."""
         await asyncio.gather(
             *(self._perform(scene.fault, person, started_at) for scene in scenes for person in scene.people)
         )
 
     async def _perform(self, fault: Fault, person: Person, started_at: float) -> None:
         await asyncio.sleep(max(started_at + person.starts_at - asyncio.get_running_loop().time(), 0.0))
-        self.performances[person.customer_id] = Performance(fault, person, self.account_of(person))
+        self.customer_runs[person.customer_id] = CustomerRun(fault, person, self.account_of(person))
         part = _Part(person)
         for line in person.lines:
             self._parts[line.marker] = part
@@ -154,9 +154,9 @@ def reply_with(markers: Sequence[str]) -> str:
     return f"Спасибо, что написали! {about} Что вам сейчас ближе?\n{TAGS}"
 
 
-async def write_plainly(theatre: Theatre, person: Person) -> None:
+async def write_plainly(customers: Customers, person: Person) -> None:
     for number, burst in enumerate(person.bursts):
         await asyncio.sleep(burst.after_seconds)
         for line in burst.lines:
-            await theatre.post(person, line, burst=number)
+            await customers.post(person, line, burst=number)
             await asyncio.sleep(line.pause_seconds)

@@ -1,4 +1,4 @@
-"""What a staged fault may do to the house: kill and freeze processes, hurt Redis, empty the broker.
+"""What an injected fault may do to the processes: kill and freeze processes, hurt Redis, empty the broker.
 
 Everything here runs in the thread that started the processes: to the kernel that thread is their parent.
 """
@@ -14,17 +14,18 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from rehearsal.customers import Theatre
+from rehearsal.customers import Customers
 from sandbox.stack import Stack
+from store.keys import celery_key
 
-BROKER_KEYS = "ns:celery:*"
+BROKER_KEYS = celery_key("*")
 
 
 @dataclass(slots=True)
-class Stage:
-    """`stack` is None when a stack of somebody else's is rehearsed. `ended` lists processes that died by themselves."""
+class FaultInjector:
+    """`stack` is None when the user started the stack. `ended` lists processes that died by themselves."""
 
-    theatre: Theatre
+    customers: Customers
     stack: Stack | None = None
     ended: list[str] = field(default_factory=list)
     _later: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
@@ -32,7 +33,7 @@ class Stage:
     _started: int = 0
 
     @property
-    def house(self) -> Stack:
+    def own_stack(self) -> Stack:
         if self.stack is None:
             raise AssertionError("this fault needs a stack of its own")
         return self.stack
@@ -75,15 +76,15 @@ class Stage:
     def start(self, kind: str) -> str:
         self._started += 1
         alias = f"{kind}-{self._started}"
-        self.house.spawn(kind, alias=alias)
+        self.own_stack.spawn(kind, alias=alias)
         return alias
 
     def aliases(self, kind: str) -> list[str]:
-        return [alias for alias in self.house.running if _kind(alias) == kind]
+        return [alias for alias in self.own_stack.running if _kind(alias) == kind]
 
     def kill(self, kind: str) -> None:
         """SIGKILL the oldest of its kind, as an out-of-memory killer would; the supervisor starts another."""
-        self.house.kill(self.aliases(kind)[0])
+        self.own_stack.kill(self.aliases(kind)[0])
         self.start(kind)
 
     def retire(self, alias: str) -> None:
@@ -91,7 +92,7 @@ class Stage:
 
         Nothing to do where another fault has killed it meanwhile.
         """
-        process = self.house.running.pop(alias, None)
+        process = self.own_stack.running.pop(alias, None)
         if process is None:
             return
         process.send_signal(signal.SIGTERM)
@@ -99,18 +100,18 @@ class Stage:
 
     def freeze(self, kind: str, seconds: float) -> None:
         """It stops in the middle of whatever it does, and goes on later as if nothing had happened."""
-        process = self.house.running[self.aliases(kind)[0]]
+        process = self.own_stack.running[self.aliases(kind)[0]]
         process.send_signal(signal.SIGSTOP)
         self.later(seconds, lambda: process.send_signal(signal.SIGCONT))
 
     # Redis.
 
     def kill_redis(self, *, down_seconds: float = 0.5) -> None:
-        self.house.valkey.kill()
+        self.own_stack.valkey.kill()
         self.later(down_seconds, self._restart_redis)
 
     def freeze_redis(self, seconds: float) -> None:
-        pid = self.house.valkey.pid
+        pid = self.own_stack.valkey.pid
         os.kill(pid, signal.SIGSTOP)
         self.later(seconds, lambda: os.kill(pid, signal.SIGCONT))
 
@@ -119,7 +120,7 @@ class Stage:
             client.execute_command(*words)
 
     def _restart_redis(self) -> None:
-        self.house.valkey.restart()
+        self.own_stack.valkey.restart()
 
     def flush_broker(self) -> None:
         """Every key that is Celery's, queues and bindings alike, and none of ours."""
@@ -129,7 +130,7 @@ class Stage:
                 client.delete(*keys)
 
     def _redis(self) -> redis.Redis:
-        return redis.Redis.from_url(self.house.valkey.url, socket_timeout=5, retry=Retry(NoBackoff(), 0))
+        return redis.Redis.from_url(self.own_stack.valkey.url, socket_timeout=5, retry=Retry(NoBackoff(), 0))
 
 
 def _kind(alias: str) -> str:

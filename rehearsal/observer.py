@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from redis.asyncio import Redis
 
 from store.connection import StoreUnavailable, connect
+from store.keys import ALL_PARKED, DUE, WAKE, conversation_key
 from store.ledger import Ledger, Step, Sums
 from store.outboxes.alerts import AlertOutbox
 from store.scripts import Scripts
@@ -17,7 +19,7 @@ MEND_SECONDS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One look at the house; `settled` when nothing is open, due, or waiting to be told."""
+    """Ledger, schedule and alerts at one moment; `settled` when nothing is open, due, or waiting to be told."""
 
     sums: Sums
     due: int
@@ -28,7 +30,7 @@ class Snapshot:
         return not (self.sums.open or self.due or self.alerts_waiting)
 
 
-class Books:
+class Observer:
     """`unbalanced` keeps every look at which the sums did not add up; `mended` counts parked accounts set free."""
 
     def __init__(self, redis_url: str) -> None:
@@ -63,8 +65,8 @@ class Books:
         if not sums.balanced:
             self.unbalanced.append(sums)
         alerts = await AlertOutbox(self._scripts).waiting()
-        undelivered = sum(body.get("delivered") != body.get("count", 1) for _, body in alerts)
-        self.latest = Snapshot(sums, int(await self._scripts.command("ZCARD", "ns:due")), undelivered)
+        undelivered = sum(not alert.is_delivered for alert in alerts)
+        self.latest = Snapshot(sums, int(await self._scripts.command("ZCARD", DUE)), undelivered)
         return self.latest
 
     async def steps_of(self, conversations: Iterable[str]) -> dict[str, list[Step]]:
@@ -79,11 +81,11 @@ class Books:
         """What a conversation at rest must not have, by conversation."""
         found: dict[str, str] = {}
         for conversation in conversations:
-            key = f"ns:c:{conversation}"
-            state = await self._scripts.command("HGET", key, "state")
-            waiting = await self._scripts.command("LLEN", f"{key}:inbox")
-            plan = await self._scripts.command("EXISTS", f"{key}:plan")
-            due = await self._scripts.command("ZSCORE", "ns:due", conversation)
+            key = partial(conversation_key, conversation)
+            state = await self._scripts.command("HGET", key(), "state")
+            waiting = await self._scripts.command("LLEN", key("inbox"))
+            plan = await self._scripts.command("EXISTS", key("plan"))
+            due = await self._scripts.command("ZSCORE", DUE, conversation)
             if state not in (None, "rest") or waiting or plan or due is not None:
                 found[conversation] = f"state {state}, {waiting} in the inbox, plan {'kept' if plan else 'gone'}"
         return found
@@ -92,14 +94,14 @@ class Books:
         await self._client.aclose()
 
     async def _parked(self) -> list[str]:
-        return list(await self._scripts.command("KEYS", "ns:parked:*"))
+        return list(await self._scripts.command("KEYS", ALL_PARKED))
 
     async def _mend(self, parked: list[str]) -> None:
         """The account's trouble is over. Its conversations would come back in minutes: the rehearsal does not wait."""
         await self._scripts.command("DEL", *parked)
         self.mended += len(parked)
-        for conversation in await self._scripts.command("ZRANGE", "ns:due", 0, -1):
-            state, reason = await self._scripts.command("HMGET", f"ns:c:{conversation}", "state", "hold_reason")
+        for conversation in await self._scripts.command("ZRANGE", DUE, 0, -1):
+            state, reason = await self._scripts.command("HMGET", conversation_key(conversation), "state", "hold_reason")
             if state == "held" and reason in ("parked", "backoff"):
-                await self._scripts.command("ZADD", "ns:due", "XX", 0, conversation)
-        await self._scripts.command("RPUSH", "ns:wake", "1")
+                await self._scripts.command("ZADD", DUE, "XX", 0, conversation)
+        await self._scripts.command("RPUSH", WAKE, "1")

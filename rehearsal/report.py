@@ -102,20 +102,20 @@ def make_report(
 ) -> Report:
     rows: dict[str, Row] = {}
     findings = Counter(finding.fault for finding in broken)
-    for performance in evidence.performances:
-        fault = performance.fault
+    for customer in evidence.customer_runs:
+        fault = customer.fault
         row = rows.get(fault.name) or Row(fault.name, fault.says, 0, 0, {}, 0.0, findings[fault.name])
         outcomes = Counter(row.outcomes)
         slowest = row.slowest_seconds
-        for post in performance.posts:
-            ends = evidence.ends_of(performance, post)
+        for post in customer.posts:
+            ends = evidence.ends_of(customer, post)
             outcomes[ends[0].event if ends else "open"] += 1
-            slowest = max(slowest, evidence.waited_seconds(performance, post) or 0.0)
+            slowest = max(slowest, evidence.waited_seconds(customer, post) or 0.0)
         rows[fault.name] = Row(
             fault.name,
             fault.says,
             row.conversations + 1,
-            row.messages + len(performance.posts),
+            row.messages + len(customer.posts),
             dict(outcomes),
             round(slowest, 1),
             row.broken,
@@ -127,21 +127,21 @@ def write_stories(evidence: Evidence, broken: Sequence[Broken], directory: Path)
     """For each conversation with a finding: the steps of the ledger, the words that arrived, the lines of the logs."""
     folder = directory / "why"
     logs = {log.name: log.read_text(encoding="utf-8", errors="replace") for log in sorted(directory.glob("*.log"))}
-    for performance in evidence.performances:
-        conversation = performance.conversation_id
+    for customer in evidence.customer_runs:
+        conversation = customer.conversation_id
         mine = [finding for finding in broken if finding.conversation == conversation]
         if not mine:
             continue
         lines = [f"{finding.promise}: {finding.what}" for finding in mine]
-        lines += ["", f"fault: {performance.fault.name}: {performance.fault.says}", "", "messages (key, mid)"]
-        lines += [f"  {post.key} {post.mid} acknowledged={post.acknowledged}" for post in performance.posts]
+        lines += ["", f"fault: {customer.fault.name}: {customer.fault.says}", "", "messages (key, mid)"]
+        lines += [f"  {post.key} {post.mid} acknowledged={post.acknowledged}" for post in customer.posts]
         lines += ["", "the ledger"]
         lines += [
             f"  {_clock(step.at_ms / 1000)} {step.key or '-':16} {step.event} {step.why}"
             for step in evidence.steps.get(conversation, ())
         ]
         lines += ["", "what arrived at the customer"]
-        lines += [f"  {_clock(read.at)} {read.text[:120]!r}" for read in evidence.read_by(performance)]
+        lines += [f"  {_clock(read.at)} {read.text[:120]!r}" for read in evidence.read_by(customer)]
         lines += ["", "the logs"]
         lines += [
             f"  {name}: {line[:400]}"

@@ -1,4 +1,4 @@
-"""Runs a plan: customers on a loop of their own, faults and supervision in the calling thread, then waits for calm."""
+"""Runs a workload, customers on a loop of their own and faults in the calling thread, then waits for calm."""
 
 import asyncio
 import concurrent.futures
@@ -8,11 +8,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rehearsal.customers import Performance, Theatre
+from rehearsal.customers import CustomerRun, Customers
 from rehearsal.evidence import Evidence, Read
-from rehearsal.fault_injector import Stage
-from rehearsal.observer import Books
-from rehearsal.workload import Plan
+from rehearsal.fault_injector import FaultInjector
+from rehearsal.observer import Observer
+from rehearsal.workload import Workload
 
 T = TypeVar("T")
 _TICK_SECONDS = 0.05
@@ -28,14 +28,14 @@ class Progress:
     open: int | None
 
 
-class Conductor:
+class Run:
     """`worker_every_seconds` adds a SIGKILL of a worker every so often; 0 means never."""
 
     def __init__(
         self,
-        theatre: Theatre,
-        stage: Stage,
-        plan: Plan,
+        customers: Customers,
+        injector: FaultInjector,
+        workload: Workload,
         *,
         redis_url: str,
         limit_seconds: float,
@@ -44,9 +44,9 @@ class Conductor:
         worker_every_seconds: float = 0.0,
         show: Callable[[Progress], None] = lambda _: None,
     ) -> None:
-        self._theatre = theatre
-        self._stage = stage
-        self._plan = plan
+        self._customers = customers
+        self._injector = injector
+        self._workload = workload
         self._redis_url = redis_url
         self._limit_seconds = limit_seconds
         self._again_seconds = again_seconds
@@ -55,93 +55,93 @@ class Conductor:
         self._show = show
         self._loop = _Loop()
 
-    def run(self) -> tuple[Evidence, Books]:
-        """Raise `StoreUnavailable` when the books cannot be read before or after the play."""
+    def run(self) -> tuple[Evidence, Observer]:
+        """Raise `StoreUnavailable` when the ledger cannot be read before or after the play."""
         try:
-            books = self._loop.run(_open(self._redis_url))
-            before = self._loop.run(books.look()).sums.received
-            watching = self._loop.start(books.watch())
+            observer = self._loop.run(_open(self._redis_url))
+            before = self._loop.run(observer.look()).sums.received
+            watching = self._loop.start(observer.watch())
             self._play()
-            self._wait_for_calm(books)
+            self._wait_for_calm(observer)
             watching.cancel()
-            return self._loop.run(self._evidence(books, before)), books
+            return self._loop.run(self._evidence(observer, before)), observer
         finally:
-            self._stage.mend_everything()
+            self._injector.mend_everything()
             self._loop.stop()
 
     def _play(self) -> None:
-        scenes = self._plan.scenes
+        scenes = self._workload.scenes
         started = time.monotonic()
-        playing = self._loop.start(self._theatre.play(scenes, started_at=self._loop.time()))
+        playing = self._loop.start(self._customers.play(scenes, started_at=self._loop.time()))
         waiting = [scene for scene in scenes if scene.fault.strike is not None]
         if self._worker_every_seconds:
-            self._stage.start("worker")  # so that one lives while the other is made anew
+            self._injector.start("worker")  # so that one lives while the other is made anew
         next_kill = started + self._worker_every_seconds
-        total = max(self._plan.seconds, 1.0)
-        while waiting or not playing.done() or self._stage.busy:
+        total = max(self._workload.seconds, 1.0)
+        while waiting or not playing.done() or self._injector.busy:
             now = time.monotonic()
-            self._stage.do_what_is_due()
+            self._injector.do_what_is_due()
             if waiting and waiting[0].strikes_at <= now - started:
                 scene = waiting.pop(0)
                 if scene.fault.strike is not None:
-                    scene.fault.strike(self._stage)
+                    scene.fault.strike(self._injector)
             if self._worker_every_seconds and now >= next_kill and now - started < total:
                 next_kill = now + self._worker_every_seconds
-                self._stage.kill("worker")
-            self._stage.supervise()
+                self._injector.kill("worker")
+            self._injector.supervise()
             self._tell("playing", min((now - started) / total, 1.0), None)
             time.sleep(_TICK_SECONDS)
         playing.result()
 
-    def _wait_for_calm(self, books: Books) -> None:
+    def _wait_for_calm(self, observer: Observer) -> None:
         """Until everything has its outcome and every alert was told, or the time for it is over."""
         deadline = time.monotonic() + self._settle_seconds
-        seen = books.looks + 1  # a look that began before the end of the play proves nothing
+        seen = observer.looks + 1  # a look that began before the end of the play proves nothing
         while time.monotonic() < deadline:
-            self._stage.supervise()
-            latest = books.latest
-            if latest is not None and latest.settled and books.looks > seen:
+            self._injector.supervise()
+            latest = observer.latest
+            if latest is not None and latest.settled and observer.looks > seen:
                 return
             self._tell("settling", 1.0, latest.sums.open if latest else None)
             time.sleep(_TICK_SECONDS)
 
     def _tell(self, phase: str, share: float, still_open: int | None) -> None:
-        messages = sum(len(one.posts) for one in list(self._theatre.performances.values()))
+        messages = sum(len(one.posts) for one in list(self._customers.customer_runs.values()))
         self._show(Progress(phase, share, messages, still_open))
 
-    async def _evidence(self, books: Books, received_before: int) -> Evidence:
-        performances = list(self._theatre.performances.values())
-        ids = [performance.conversation_id for performance in performances]
+    async def _evidence(self, observer: Observer, received_before: int) -> Evidence:
+        customer_runs = list(self._customers.customer_runs.values())
+        ids = [customer.conversation_id for customer in customer_runs]
         try:
-            last = await books.look()
-            steps = await books.steps_of(ids)
-            leftovers = await books.leftovers(ids)
+            last = await observer.look()
+            steps = await observer.steps_of(ids)
+            leftovers = await observer.leftovers(ids)
         finally:
-            await books.aclose()
+            await observer.aclose()
         return Evidence(
-            performances=performances,
+            customer_runs=customer_runs,
             steps=steps,
-            read=self._read(performances),
-            alerts=[message["text"] for message in list(self._theatre.telegram.messages)],
+            read=self._read(customer_runs),
+            alerts=[message["text"] for message in list(self._customers.telegram.messages)],
             sums=last.sums,
             limit_seconds=self._limit_seconds,
             again_seconds=self._again_seconds,
             received_before=received_before,
-            unbalanced=tuple(books.unbalanced),
+            unbalanced=tuple(observer.unbalanced),
             leftovers=leftovers,
             undelivered_alerts=last.alerts_waiting,
         )
 
-    def _read(self, performances: list[Performance]) -> dict[str, list[Read]]:
-        read: dict[str, list[Read]] = {one.person.customer_id: [] for one in performances}
-        for message in list(self._theatre.meta.sent):
+    def _read(self, customer_runs: list[CustomerRun]) -> dict[str, list[Read]]:
+        read: dict[str, list[Read]] = {one.person.customer_id: [] for one in customer_runs}
+        for message in list(self._customers.meta.sent):
             if message["to"] in read:
                 read[message["to"]].append(Read(message["text"], message["at"]))
         return read
 
 
-async def _open(redis_url: str) -> Books:
-    return Books(redis_url)
+async def _open(redis_url: str) -> Observer:
+    return Observer(redis_url)
 
 
 class _Loop:
@@ -175,4 +175,4 @@ async def _cancel_all() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-__all__ = ["Conductor", "Progress"]
+__all__ = ["Progress", "Run"]

@@ -44,7 +44,7 @@ def _console() -> Console:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[Moment], None]]:
-    """On stderr, so that stdout holds the result alone; nothing is drawn where nobody looks."""
+    """On stderr, so that stdout holds the result alone; nothing is drawn where no terminal is."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -100,7 +100,7 @@ def show_report(report: Report) -> None:
     for finding, messages in _together(report.broken):
         where = f", conversation {finding.conversation}" if finding.conversation else ""
         times = f", {messages} messages" if messages > 1 else ""
-        sys.stdout.write(f"- {finding.promise}: {finding.what} [{finding.fault or 'the house'}{where}{times}]\n")
+        sys.stdout.write(f"- {finding.promise}: {finding.what} [{finding.fault or 'the system'}{where}{times}]\n")
         sys.stdout.write(f"  see {report.see(finding)}\n")
     sys.stdout.write(
         "A story holds each message's steps; `nightshift ledger why MID` tells them while the Redis runs.\n"

@@ -1,4 +1,4 @@
-"""Who writes what and when: a plan that is the same for the same seed, and can be told from its words alone.
+"""Who writes what and when: a workload that is the same for the same seed, and can be told from its words alone.
 
 Every line of a customer holds a marker, an invented word that occurs nowhere else, and the stand-in's model says it
 back. So it can be counted how often each message was answered, whatever happened to processes in between.
@@ -22,8 +22,8 @@ _OPENERS = (
     "Хочу подарить маме {}, поможете выбрать?",
     "А про {} можно подробнее?",
 )
-STAGE_GAP_SECONDS = 4.5
-STAGED_WEIGHT = 3
+INJECTION_GAP_SECONDS = 4.5
+INJECTED_WEIGHT = 3
 BUILD_UP_SECONDS = 0.9  # from a scene's first words to its fault: some turns think by then, some have not begun
 
 
@@ -70,7 +70,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Workload:
     seed: int
     scenes: tuple[Scene, ...]
 
@@ -85,17 +85,17 @@ class Plan:
         return max([*starts, *(scene.strikes_at for scene in self.scenes)], default=0.0)
 
 
-def make_plan(faults: Sequence[Fault], *, seed: int, conversations: int, minutes: float = 0.0) -> Plan:
+def make_workload(faults: Sequence[Fault], *, seed: int, conversations: int, minutes: float = 0.0) -> Workload:
     """At least one conversation for each fault. With `minutes` the whole play is given again until they are over."""
-    chance = random.Random(seed)  # noqa: S311 - a plan that can be repeated
+    chance = random.Random(seed)  # noqa: S311 - a workload that can be repeated
     markers = _markers()
     scenes: list[Scene] = []
     start = 0.0
     while not scenes or start < minutes * 60:
         once = _play(faults, chance, conversations, start, markers)
         scenes += once
-        start = max(Plan(seed, tuple(once)).seconds + STAGE_GAP_SECONDS, start + 1.0)
-    return Plan(seed, tuple(scenes))
+        start = max(Workload(seed, tuple(once)).seconds + INJECTION_GAP_SECONDS, start + 1.0)
+    return Workload(seed, tuple(scenes))
 
 
 def _play(
@@ -104,13 +104,13 @@ def _play(
     """Staged faults follow each other; the faults of single conversations happen at any time in between."""
     order = list(faults)
     chance.shuffle(order)
-    weights = [STAGED_WEIGHT if fault.staged else 1 for fault in order]
+    weights = [INJECTED_WEIGHT if fault.injected else 1 for fault in order]
     span = max(sum(_slot(fault) for fault in order), 1.0)
     scenes: list[Scene] = []
     opens_next = start
     for fault, weight in zip(order, weights, strict=True):
         count = max(round(conversations * weight / sum(weights)), 1)
-        if fault.staged:
+        if fault.injected:
             opens = opens_next
             opens_next += _slot(fault)
             starts = [opens + chance.uniform(0, 1.6) for _ in range(count)]
@@ -124,8 +124,8 @@ def _play(
 
 
 def _slot(fault: Fault) -> float:
-    """Seconds of the stage that are this fault's own."""
-    return max(STAGE_GAP_SECONDS, fault.lasts_seconds + 1.5) if fault.staged else 0.0
+    """Seconds of the injector's time that are this fault's own."""
+    return max(INJECTION_GAP_SECONDS, fault.lasts_seconds + 1.5) if fault.injected else 0.0
 
 
 def _person(fault: Fault, place: int, starts_at: float, chance: random.Random, markers: Iterator[str]) -> Person:
@@ -141,10 +141,10 @@ def _person(fault: Fault, place: int, starts_at: float, chance: random.Random, m
         channel=chance.choice((Channel.INSTAGRAM, Channel.MESSENGER)),
         place=place,
         starts_at=starts_at,
-        searches=fault.staged and chance.random() < 0.25,
+        searches=fault.injected and chance.random() < 0.25,
         bursts=tuple(bursts),
-        thinks_seconds=chance.uniform(0.0, 3.0) if fault.staged else 0.0,
-        sends_seconds=chance.choice((0.0, 0.0, 1.5)) if fault.staged else 0.0,
+        thinks_seconds=chance.uniform(0.0, 3.0) if fault.injected else 0.0,
+        sends_seconds=chance.choice((0.0, 0.0, 1.5)) if fault.injected else 0.0,
     )
 
 

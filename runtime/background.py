@@ -59,7 +59,7 @@ async def repeat(
             async with asyncio.timeout(limit_seconds):
                 word = await iteration()
         except asyncio.CancelledError as exc:
-            # Somebody else's: what the iteration waited for was cancelled, and that is a failure like any other.
+            # Not ours: what the iteration waited for was cancelled, and that is a failure like any other.
             _heed_cancelling(exc)
             await trouble.failed(exc)
         except Exception as exc:  # noqa: BLE001 - the one place for all of them: a job outlives its iterations
@@ -104,7 +104,7 @@ class _Trouble:
             else:
                 log.error("background_job_failed", job=self._name, error=type(exc).__name__, exc_info=exc)
                 capture(exc)
-        if not (isinstance(exc, NightshiftError) and exc.is_waited_out):  # nobody waits twice for one server
+        if not (isinstance(exc, NightshiftError) and exc.is_waited_out):  # one server is not waited for twice
             await self._tell()
 
     async def over(self) -> None:
@@ -145,7 +145,7 @@ def _kind_of(exc: BaseException) -> str:
 
 
 class Background:
-    """The background jobs of one event loop; whoever made it closes it."""
+    """The background jobs of one event loop; its maker closes it."""
 
     def __init__(self, *, count: Count | None = None) -> None:
         self.count = count

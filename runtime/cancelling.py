@@ -1,6 +1,6 @@
 """Cancelling that can be relied on: a task that must end ends, and work that must not be cut in two is not.
 
-Libraries swallow a cancellation now and then, and whoever waits for the task would hang for ever.
+Libraries swallow a cancellation now and then, and the code that awaits the task would hang for ever.
 
 redis-py's asynchronous client does so when the cancellation meets a reconnect (seen after a killed server).
 """

@@ -197,7 +197,7 @@ class MediaSettings(Section):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of media that somebody can read."""
+        """The kinds of media that a command of the operator reads."""
         return frozenset(kind for kind, path in (("audio", self.transcriber), ("image", self.captioner)) if path)
 
 

@@ -1,8 +1,8 @@
 """An embedded Valkey for the demo, the tests and `nightshift up`: a real server, as a child process on loopback.
 
 Any user of the machine may connect to a port on loopback, so the server has a password, a new one with every start:
-whoever took the port of a server that has ended, and heard its password from clients that look for it, has learned
-nothing. It stands in files that its user alone can read, and in nobody's arguments.
+a process that takes the port of a server that has ended hears its password from clients that look for it, and has
+learned nothing. It stands in files that its user alone can read, and in no process's arguments.
 """
 
 import fcntl
@@ -157,7 +157,7 @@ class EmbeddedValkey:
             yield _free_port()
 
     def _start_on(self, port: int, directory: Path) -> bool:
-        """Whether the server is up; False when the port belongs to somebody else, so that another may be tried."""
+        """Whether the server is up; False when another process has the port, so that the next one may be tried."""
         lock = _lock(directory)
         try:
             config = directory / _CONFIG
@@ -194,7 +194,7 @@ class EmbeddedValkey:
                         f"Valkey stopped at its start ({_ending(process.returncode)}):\n{self.log_tail()}"
                     )
                 try:
-                    # Whoever took the port between our choice and the start would answer a PING just as well.
+                    # Another server may have taken the port since it was chosen, and would answer a PING just as well.
                     if client.info("server")["process_id"] == process.pid and client.ping():
                         return True
                 except redis.BusyLoadingError:
@@ -216,7 +216,7 @@ class EmbeddedValkey:
 def url_of_running(directory: Path) -> str | None:
     """The address of the persistent server that another process runs on `directory`, with its password.
 
-    None if nobody runs one, or one that this user may not know.
+    None if none runs, or one that this user may not know.
     """
     port = _last_port(directory)
     if port is None:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """`error`: the process must not serve like this. `warning`: it serves, and somebody should know."""
+    """`error`: the process must not serve like this. `warning`: it serves, and the operator should know."""
 
     OK = "ok"
     WARNING = "warning"

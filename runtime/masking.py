@@ -16,7 +16,7 @@ SHORTEST_KNOWN = 8
 """A shorter secret is not looked for by its value: it would eat words that have nothing to do with it."""
 
 _LONGEST = 20_000
-"""Characters looked at: a log line is made from what strangers send, and nobody reads more of it."""
+"""Characters looked at: a log line is made from what strangers send, and more of it is not read."""
 
 # How a key and its value stand together as JSON, Python, YAML, a header and a query write them. What says that a value
 # is missing or wrong is none.

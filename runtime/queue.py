@@ -9,6 +9,7 @@ from typing import Any
 from celery import Celery
 
 from runtime.broker import for_celery
+from runtime.key_prefix import CELERY_PREFIX
 from runtime.settings import Settings
 
 ANSWER = "answer"
@@ -26,7 +27,7 @@ def make_celery(settings: Settings) -> Celery:
         broker_connection_max_retries=None,
         broker_connection_retry_on_startup=True,
         broker_transport_options={
-            "global_keyprefix": "ns:celery:",
+            "global_keyprefix": CELERY_PREFIX,
             "fanout_patterns": False,  # runtime/broker.py subscribes to names, not to patterns
             "visibility_timeout": 300,
             "unacked_restore_interval": 5,

@@ -1,4 +1,4 @@
-"""What of an event may leave for Sentry: where something broke, of what type, and codes; nothing that anybody said.
+"""What of an event may leave for Sentry: where something broke, of what type, and codes; nothing that a person said.
 
 An allow-list: libraries put addresses, arguments and messages wherever they like, and a customer's id is a number among
 others, which no mask can tell.
@@ -101,7 +101,7 @@ def _safe_exception(value: Mapping[str, Any]) -> dict[str, Any]:
         value.get("mechanism"), ("type", "handled", "exception_id", "parent_id", "is_exception_group", "source")
     )
     frames = (value.get("stacktrace") or {}).get("frames") or []
-    # Lines of the program say what it does, not with whom; somebody's own module may have a key in it.
+    # Lines of the program say what it does, not with whom; an operator's own module may have a key in it.
     kept["stacktrace"] = {"frames": [_only(frame, _FRAME) | masked(_only(frame, _SOURCE)) for frame in frames]}
     return kept
 

@@ -31,7 +31,7 @@ from redis.exceptions import (
 )
 
 from bot.errors import NightshiftError, Transient
-from runtime.redis_url import RedisAddress, read_redis_url
+from runtime.addresses.redis_url import RedisAddress, read_redis_url
 from store.server.clock import ServerClock
 from store.server.confirmation import CONFIRM_SECONDS
 from store.server.multiplexed import Wire
@@ -129,7 +129,7 @@ def connect(
     pool_wait_seconds: float | None = None,
     client_name: str = "nightshift",
 ) -> Store:
-    """One client for one event loop, to an address in any of the forms of runtime/redis_url.py.
+    """One client for one event loop, to an address in any of the forms of runtime/addresses/redis_url.py.
 
     Raises `RedisUrlInvalid` for one that is none of them. Nothing is connected yet.
     """

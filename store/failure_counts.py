@@ -3,6 +3,7 @@
 from typing import Final
 
 from runtime.background import Count
+from store.keys import EVENTS
 from store.scripts import Scripts
 
 FAILED_EVENT: Final = "background_failed:"
@@ -13,6 +14,6 @@ def count_in(scripts: Scripts) -> Count:
     """Adds to the books of one job; raises a `StoreUnavailable` where Redis is away."""
 
     async def count(name: str, failures: int) -> None:
-        await scripts.command("HINCRBY", "ns:events", f"{FAILED_EVENT}{name}", failures)
+        await scripts.command("HINCRBY", EVENTS, f"{FAILED_EVENT}{name}", failures)
 
     return count

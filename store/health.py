@@ -7,11 +7,11 @@ from typing import Any
 from runtime.settings import Settings
 from store.connection import store_error
 from store.failure_counts import FAILED_EVENT
+from store.limits import ALIVE_SECONDS
 from store.schedule import REDO_SECONDS
 from store.scripts import Scripts
 from store.telemetry import model_metrics
 
-ALIVE_SECONDS = 30  # a process that was not heard of for this long counts as dead
 HEARTBEAT_SECONDS = 5
 GRACE_SECONDS = 30
 DEAF, UNREADABLE = "deaf", "unreadable_webhooks"
@@ -67,7 +67,7 @@ class SystemHealth:
         the replicas where they are asked for. Raise `StoreUnavailable` when a POST would not be acknowledged."""
         try:
             async with asyncio.timeout(1):
-                await self._scripts.run_confirmed("receive", 0, 0, 0, "{}")
+                await self._scripts.run_confirmed("receive", 0, 0, "{}")
         except TimeoutError as exc:
             raise store_error(exc) from exc
         return True

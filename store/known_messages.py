@@ -7,9 +7,6 @@ from bot.incoming.events import MessageKind
 from store.hashing import bare_hash, key_of, text_hash
 from store.scripts import Scripts
 
-SEEN_SECONDS = 72 * 3600.0
-"""For so long a message that was received is known when it comes again: SEEN_HORIZON of common.lua."""
-
 
 class Known(StrEnum):
     """`OURS`: the bot has sent it, or may have; `ECHO`: somebody has, from our account."""

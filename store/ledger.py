@@ -11,6 +11,7 @@ from bot.incoming.events import MessageKind
 from bot.outcome import Outcome
 from store.connection import store_error
 from store.hashing import key_of
+from store.keys import DUE, LEDGER, OPEN, conversation_key
 from store.scripts import Scripts
 
 _DAY_MS = 86_400_000
@@ -106,7 +107,7 @@ class Ledger:
         offset = 0
         while True:
             now = await self._now_ms()
-            rows = await self._scripts.command("ZRANGE", "ns:open", offset, offset + _OPEN_PAGE - 1, "WITHSCORES")
+            rows = await self._scripts.command("ZRANGE", OPEN, offset, offset + _OPEN_PAGE - 1, "WITHSCORES")
             page = _scored(rows)
             for message in await self._explained(page, now):
                 yield message
@@ -138,7 +139,7 @@ class Ledger:
         """All steps kept, oldest first, read in pages so that a running system does not notice."""
         start = "-"
         while True:
-            rows = await self._scripts.command("XRANGE", "ns:ledger", start, "+", "COUNT", page)
+            rows = await self._scripts.command("XRANGE", LEDGER, start, "+", "COUNT", page)
             for row_id, flat in rows:
                 fields = dict(zip(flat[::2], flat[1::2], strict=True)) if isinstance(flat, list) else flat
                 yield Step(int(row_id.split("-")[0]), fields["c"], fields["m"], fields["e"], fields["w"])
@@ -154,8 +155,8 @@ class Ledger:
         ids = list(dict.fromkeys(member.split(" ")[0] for member, _ in page))
         pipeline = self._scripts.client.pipeline(transaction=False)
         for cid in ids:
-            pipeline.hmget(f"ns:c:{cid}", ["state", "hold_reason", "deferred_until"])
-            pipeline.zscore("ns:due", cid)
+            pipeline.hmget(conversation_key(cid), ["state", "hold_reason", "deferred_until"])
+            pipeline.zscore(DUE, cid)
         try:
             answers = await pipeline.execute()
         except (RedisError, OSError) as exc:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from redis.exceptions import RedisError
 
 from store.connection import store_error
+from store.keys import ALL_INBOXES, OPEN, conversation_of
 from store.scripts import Scripts
 
 _BATCH = 100
-_INBOX = "ns:c:*:inbox"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ async def verify(scripts: Scripts) -> AsyncIterator[Fault]:
     batch: list[str] = []
     seen: set[str] = set()
     try:
-        async for member, _ in client.zscan_iter("ns:open", count=_BATCH):
+        async for member, _ in client.zscan_iter(OPEN, count=_BATCH):
             batch.append(str(member))
             cid = str(member).split(" ")[0]
             if cid not in seen:
@@ -38,8 +38,8 @@ async def verify(scripts: Scripts) -> AsyncIterator[Fault]:
                     yield fault
                 batch = []
         # An inbox whose messages are all missing from `ns:open` is found by its own key only.
-        async for name in client.scan_iter(match=_INBOX, count=1000):
-            cid = str(name).removeprefix("ns:c:").removesuffix(":inbox")
+        async for name in client.scan_iter(match=ALL_INBOXES, count=1000):
+            cid = conversation_of(str(name))
             if cid not in seen:
                 seen.add(cid)
                 batch.append(cid)

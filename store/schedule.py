@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runtime.clock import monotonic
+from store.keys import WAKE
 from store.scripts import Scripts
 from store.server.clock_watch import Told
 
@@ -46,7 +47,7 @@ class Schedule:
         stays on its way from one wait to the next.
         """
         if self._woken is None:
-            self._woken = asyncio.create_task(self._scripts.blocking_command("BLPOP", "ns:wake", WAKE_CALL_SECONDS))
+            self._woken = asyncio.create_task(self._scripts.blocking_command("BLPOP", WAKE, WAKE_CALL_SECONDS))
             self._woken.add_done_callback(_take_note)  # whoever waits next is told, if anybody does
         await asyncio.wait({self._woken}, timeout=seconds)
         if self._woken.done():

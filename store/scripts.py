@@ -1,31 +1,19 @@
 """The Lua scripts: every change of a conversation is one of these, atomic on the server."""
 
 import asyncio
-import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from redis.exceptions import RedisError, ResponseError
 
+from store.assembly.files import read_scripts
 from store.connection import NotConfirmed, Store, store_error
 from store.server.clock import ServerClock
 from store.server.confirmation import Rounds
 
-
-def read_scripts(folder: Traversable) -> Mapping[str, tuple[str, str]]:
-    """Digest and source of each script, as the server gets it: its shebang, the shared functions, its own body."""
-    common = (folder / "common.lua").read_text(encoding="utf-8")
-    found: dict[str, tuple[str, str]] = {}
-    for file in folder.iterdir():
-        name, dot, kind = file.name.partition(".")
-        if kind == "lua" and dot and name != "common":
-            shebang, _, body = file.read_text(encoding="utf-8").partition("\n")
-            text = f"{shebang}\n{common}\n{body}"
-            found[name] = (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)
-    return found
+__all__ = ["Scripts", "read_scripts", "sources"]
 
 
 @cache

@@ -3,6 +3,7 @@
 from runtime.clock import utc_day
 from runtime.logging import get_logger
 from store.connection import StoreUnavailable
+from store.keys import spent_key
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -19,7 +20,7 @@ class Spending:
         self._seen: tuple[str, float] = ("", 0.0)
 
     async def today(self) -> float:
-        key = day_key(self._scripts.clock.now_ms())
+        key = spent_key(utc_day(self._scripts.clock.now_ms()))
         try:
             return self._note(key, float(await self._scripts.command("GET", key) or 0))
         except StoreUnavailable as exc:
@@ -27,7 +28,7 @@ class Spending:
 
     async def add(self, dollars: float, *, conversation_id: str) -> float:
         """The sum of the day, this amount included; it is also counted for the conversation."""
-        key = day_key(self._scripts.clock.now_ms())
+        key = spent_key(utc_day(self._scripts.clock.now_ms()))
         try:
             amount = f"{dollars:.12f}"
             total = float(await self._scripts.run("spend", conversation_id, amount, key, KEPT_SECONDS * 1000))
@@ -42,7 +43,3 @@ class Spending:
     def _stale(self, key: str, exc: StoreUnavailable) -> float:
         log.warning("spending_unknown", reason=str(exc))
         return self._seen[1] if self._seen[0] == key else 0.0
-
-
-def day_key(at_ms: int) -> str:
-    return f"ns:spent:{utc_day(at_ms)}"

@@ -7,11 +7,17 @@ from typing import Any
 import orjson
 
 from bot.agent.report import Turn
+from store.keys import (
+    GENERATIONS,
+    MODEL_COUNTS,
+    TELEMETRY,
+    TELEMETRY_ERASED,
+    conversation_key,
+    generations_key,
+    thoughts_key,
+)
 from store.scripts import Scripts
 
-STREAM = "ns:telemetry"
-ERASED = "ns:telemetry:erased"
-GENERATIONS = "ns:generations"  # scored by when the provider is to be asked for its record
 _PAGE = 1000
 
 Labels = tuple[tuple[str, str], ...]
@@ -49,19 +55,19 @@ async def read_records(scripts: Scripts, *, since_ms: int) -> Records:
 
 async def read_thoughts(scripts: Scripts, record_id: str) -> list[dict[str, Any]] | None:
     """The raw thoughts of the failed attempts of one turn; None when there are none, or none any more."""
-    rows = _as_rows(await scripts.command("XRANGE", STREAM, record_id, record_id))
+    rows = _as_rows(await scripts.command("XRANGE", TELEMETRY, record_id, record_id))
     if not rows:
         return None
-    kept = await scripts.command("GET", f"ns:c:{rows[0][1]['c']}:thoughts:{record_id}")
+    kept = await scripts.command("GET", thoughts_key(rows[0][1]["c"], record_id))
     return list(orjson.loads(kept)) if kept else None
 
 
 async def read_generations(scripts: Scripts, record_id: str) -> list[dict[str, Any]]:
     """What the provider itself noted of the attempts of one failed turn, as far as it has been fetched."""
-    rows = _as_rows(await scripts.command("XRANGE", STREAM, record_id, record_id))
+    rows = _as_rows(await scripts.command("XRANGE", TELEMETRY, record_id, record_id))
     if not rows:
         return []
-    flat = await scripts.command("HGETALL", f"ns:c:{rows[0][1]['c']}:generations:{record_id}")
+    flat = await scripts.command("HGETALL", generations_key(rows[0][1]["c"], record_id))
     return [orjson.loads(body) for _, body in sorted(_pairs(flat).items())]
 
 
@@ -71,14 +77,14 @@ async def erase_telemetry(scripts: Scripts, conversation_id: str) -> int:
     while rows := await _rows(scripts, start):
         mine = [entry_id for entry_id, fields in rows if fields.get("c") == conversation_id]
         for entry_id in mine:
-            kept = (f"ns:c:{conversation_id}:{what}:{entry_id}" for what in ("thoughts", "generations"))
+            kept = thoughts_key(conversation_id, entry_id), generations_key(conversation_id, entry_id)
             await scripts.command("DEL", *kept)
         if mine:
             # Counted, so that an erased record is not taken for one that the stream had no room for.
-            await scripts.command("INCRBY", ERASED, int(await scripts.command("XDEL", STREAM, *mine)))
+            await scripts.command("INCRBY", TELEMETRY_ERASED, int(await scripts.command("XDEL", TELEMETRY, *mine)))
         erased += len(mine)
         start = f"({rows[-1][0]}"
-    await scripts.command("DEL", f"ns:c:{conversation_id}:told")
+    await scripts.command("DEL", conversation_key(conversation_id, "told"))
     for member in await scripts.command("ZRANGE", GENERATIONS, 0, -1):
         if str(member).startswith(f"{conversation_id} "):
             await scripts.command("ZREM", GENERATIONS, member)
@@ -87,7 +93,7 @@ async def erase_telemetry(scripts: Scripts, conversation_id: str) -> int:
 
 async def model_metrics(scripts: Scripts) -> dict[str, dict[Labels, float]]:
     """Counters for Prometheus, by metric name and labels."""
-    flat = await scripts.command("HGETALL", "ns:tel:all")
+    flat = await scripts.command("HGETALL", MODEL_COUNTS)
     counts: dict[Labels, float] = {}
     for name, count in _pairs(flat).items():
         _, verdict, rule, rung = name.split("|", 3)
@@ -96,7 +102,7 @@ async def model_metrics(scripts: Scripts) -> dict[str, dict[Labels, float]]:
 
 
 async def _rows(scripts: Scripts, start: str) -> list[tuple[str, dict[str, str]]]:
-    return _as_rows(await scripts.command("XRANGE", STREAM, start, "+", "COUNT", _PAGE))
+    return _as_rows(await scripts.command("XRANGE", TELEMETRY, start, "+", "COUNT", _PAGE))
 
 
 def _as_rows(answer: Sequence[Any]) -> list[tuple[str, dict[str, str]]]:
@@ -109,11 +115,11 @@ def _pairs(flat: Any) -> dict[str, str]:
 
 async def _oldest(scripts: Scripts) -> tuple[int, bool]:
     """When the oldest record was written, and whether the stream has dropped any before it."""
-    if not await scripts.command("EXISTS", STREAM):
+    if not await scripts.command("EXISTS", TELEMETRY):
         return 0, False
-    info = await scripts.command("XINFO", "STREAM", STREAM)
+    info = await scripts.command("XINFO", "STREAM", TELEMETRY)
     facts = info if isinstance(info, dict) else dict(zip(info[::2], info[1::2], strict=True))
-    erased = int(await scripts.command("GET", ERASED) or 0)
+    erased = int(await scripts.command("GET", TELEMETRY_ERASED) or 0)
     dropped = int(facts["entries-added"]) > int(facts["length"]) + erased
     first = facts.get("first-entry")
     if not first:  # all of them have gone by their age

@@ -1,4 +1,4 @@
-"""A view of a conversation, as common.lua makes it, as values: what is damaged or of another version is read as far as
+"""A view of a conversation, as view.lua makes it, as values: what is damaged or of another version is read as far as
 it can be, so that its customer is told something.
 """
 

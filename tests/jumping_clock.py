@@ -24,7 +24,7 @@ end)()"""
 def moved_texts() -> Mapping[str, tuple[str, str]]:
     texts = {}
     for name, (_, text) in read_scripts(resources.files("store") / "lua").items():
-        assert text.count(_ASKED) == 1, name  # there is one place that asks for the time
+        assert text.count(_ASKED) == (1 if "NOW" in text else 0), name  # there is one place that asks for the time
         moved = text.replace(_ASKED, _MOVED)
         texts[name] = (hashlib.sha1(moved.encode(), usedforsecurity=False).hexdigest(), moved)
     return texts

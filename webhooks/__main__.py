@@ -58,7 +58,7 @@ def main() -> int:
 
 def _spare_the_collector() -> None:
     """A POST leaves next to no cycles behind, yet makes enough objects to start a collection every few POSTs, and a
-    full one walks through all imported code: 30 ms in which nobody is answered."""
+    full one walks through all imported code: 30 ms in which no request is answered."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

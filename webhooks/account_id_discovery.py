@@ -31,7 +31,7 @@ LOOK_SECONDS = 5.0
 PAUSE_SECONDS = 1.0  # however many strangers write
 
 
-class Acquaintance:
+class AccountIdDiscovery:
     def __init__(
         self,
         accounts: Accounts,
@@ -48,18 +48,18 @@ class Acquaintance:
         self._store = store
         self._look_seconds = look_seconds
         self._clock_ms = clock_ms
-        self._met = asyncio.Event()
+        self._unknown_came = asyncio.Event()
 
-    async def meet(self, body: bytes) -> None:
+    async def keep_unknown(self, body: bytes) -> None:
         """A stranger's entry is in `body`; raise `StoreUnavailable` when it could not be kept and may be ours."""
         if not self._accounts.awaits_ids:
             return
-        records = _strangers(body, self._accounts, self._clock_ms())
+        records = _unknown_entries(body, self._accounts, self._clock_ms())
         if not records:
             return
         if dropped := await self._early.keep(*records):
             log.error("early_events_dropped", events=dropped)
-        self._met.set()
+        self._unknown_came.set()
 
     async def run(self, *, count: Count | None = None) -> None:
         """Until every id is known; Redis is asked every few seconds, and sooner after a stranger's message."""
@@ -68,7 +68,7 @@ class Acquaintance:
     async def _look(self) -> Over | None:
         if not self._accounts.with_instagram_login:
             return OVER
-        self._met.clear()
+        self._unknown_came.clear()
         self._accounts.learn(await self._ids.load())
         await self._receive_anew()
         if not self._accounts.awaits_ids:
@@ -76,7 +76,7 @@ class Acquaintance:
         await asyncio.sleep(min(PAUSE_SECONDS, self._look_seconds))
         with suppress(TimeoutError):
             async with asyncio.timeout(max(self._look_seconds - PAUSE_SECONDS, 0)):
-                await self._met.wait()
+                await self._unknown_came.wait()
         return None
 
     async def _receive_anew(self) -> None:
@@ -95,7 +95,7 @@ class Acquaintance:
     async def _receive_record(self, record: str) -> None:
         kept = json.loads(record)
         events = translate(kept["payload"], self._accounts, kept["at"])
-        if any(_is_stranger(event) for event in events):
+        if any(_is_unknown(event) for event in events):
             if kept["at"] < self._clock_ms() - KEPT_SECONDS * 1000:
                 await self._early.drop(record)
             return
@@ -104,12 +104,12 @@ class Acquaintance:
         log.info("early_event_received", events=len(events))
 
 
-def _strangers(body: bytes, accounts: Accounts, at_ms: int) -> list[str]:
+def _unknown_entries(body: bytes, accounts: Accounts, at_ms: int) -> list[str]:
     """A record for each entry that is no account's of ours."""
     records: list[str] = []
     for entry in islice(_entries(parse_body(body)), MOST_EVENTS):
         alone: dict[str, Any] = {"object": "instagram", "entry": [entry]}
-        if any(_is_stranger(event) for event in translate(alone, accounts, at_ms)):
+        if any(_is_unknown(event) for event in translate(alone, accounts, at_ms)):
             record = json.dumps({"at": at_ms, "payload": alone}, separators=(",", ":"))
             if len(record) <= MOST_BYTES:
                 records.append(record)
@@ -124,5 +124,5 @@ def _entries(payload: object) -> Iterator[object]:
             yield from as_list(part.get("entry"))
 
 
-def _is_stranger(event: Event) -> bool:
+def _is_unknown(event: Event) -> bool:
     return isinstance(event, Noted) and event.kind == "unknown_account"

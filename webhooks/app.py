@@ -20,14 +20,15 @@ from store.failure_counts import count_in
 from store.inbox import open_inbox
 from store.outboxes.early_events import EarlyEvents
 from store.server.replicas import tell_replicas
-from webhooks.account_id_discovery import Acquaintance
+from webhooks.account_id_discovery import AccountIdDiscovery
 from webhooks.accounts import Accounts
-from webhooks.endpoints import EventStore, Limits, Strangers, Verification, WebhookEndpoint
+from webhooks.endpoints import EventStore, Limits, UnknownAccountEntries, WebhookEndpoint
 from webhooks.guards.budget import Budget
 from webhooks.guards.connections import Connections
-from webhooks.health import Freshness, HealthEndpoints, HealthStore, HouseStore
-from webhooks.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
-from webhooks.operators import operators_only
+from webhooks.status.health import Freshness, HealthEndpoints, HealthStore, SystemHealthStore
+from webhooks.status.metrics import MetricsEndpoint, MetricsStore, ReceiverMetrics
+from webhooks.status.operators import operators_only
+from webhooks.verification import Verification
 
 log = get_logger(__name__)
 
@@ -35,11 +36,11 @@ WEBHOOK_PATH = "/webhooks/meta"
 _AGAIN_SECONDS = 5.0
 
 
-class House(HouseStore, MetricsStore, Protocol):
+class OperatorStore(SystemHealthStore, MetricsStore, Protocol):
     """What operators ask of Redis."""
 
 
-class Store(EventStore, HealthStore, House, Protocol):
+class Store(EventStore, HealthStore, OperatorStore, Protocol):
     """All that the receiver asks of Redis."""
 
 
@@ -47,11 +48,11 @@ def create_app(
     settings: Settings,
     store: Store,
     *,
-    house: House | None = None,
+    operator_store: OperatorStore | None = None,
     accounts: Accounts | None = None,
-    strangers: Strangers | None = None,
+    discovery: UnknownAccountEntries | None = None,
     close: Callable[[], Awaitable[None]] | None = None,
-    beside: Sequence[Callable[[], Awaitable[None]]] = (),
+    background_jobs: Sequence[Callable[[], Awaitable[None]]] = (),
     count: Count | None = None,
     again_seconds: float = _AGAIN_SECONDS,
     limits: Limits | None = None,
@@ -60,10 +61,10 @@ def create_app(
     hearing: Hearing | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
-    """The application; `house` is what operators' questions are asked of, the store itself where none is given.
+    """The application; `operator_store` answers operators' questions (without one, `store` does).
 
-    Each of `beside` runs until it ends or the server stops, and is begun anew after a failure, which `count` counts;
-    then `close` is awaited.
+    Each of `background_jobs` runs until it ends or the server stops, and is begun anew after a failure, which `count`
+    counts; then `close` is awaited.
     """
     budget = Budget()
     metrics = ReceiverMetrics(connections or Connections(), budget)
@@ -74,21 +75,21 @@ def create_app(
         metrics=metrics,
         budget=budget,
         hearing=hearing or Hearing(),
-        strangers=strangers,
+        discovery=discovery,
         limits=limits,
         clock_ms=clock_ms,
     )
     verification = Verification(settings.env.meta_verify_token.get_secret_value())
-    house, freshness = house or store, freshness or Freshness()
-    health = HealthEndpoints(store, house, freshness)
-    shown = MetricsEndpoint(metrics, house, freshness)
+    operator_store, freshness = operator_store or store, freshness or Freshness()
+    health = HealthEndpoints(store, operator_store, freshness)
+    shown = MetricsEndpoint(metrics, operator_store, freshness)
     ops_token = settings.env.ops_token.get_secret_value()
 
     @asynccontextmanager
     async def lifespan(_site: Starlette) -> AsyncIterator[None]:
         _say_what_is_missing(settings)
         background = Background(count=count)
-        for job in beside:
+        for job in background_jobs:
             background.keep(job.__name__, job, again_seconds=again_seconds)
         try:
             yield
@@ -126,15 +127,15 @@ def open_app(settings: Settings, connections: Connections) -> ASGIApp:
     What operators ask has a client of its own: a look walks through thousands of open messages, and no POST shall wait
     for its answer behind one.
     """
-    inbox, house = open_inbox(settings, role="receiver"), open_inbox(settings, role="receiver-looks")
+    inbox, operator_store = open_inbox(settings, role="receiver"), open_inbox(settings, role="receiver-looks")
     accounts = Accounts(settings.config.accounts)
     ids, early, clock_ms = AccountIdStore(inbox.scripts), EarlyEvents(inbox.scripts), inbox.scripts.clock.now_ms
-    strangers = Acquaintance(accounts, ids=ids, early=early, store=inbox, clock_ms=clock_ms)
+    discovery = AccountIdDiscovery(accounts, ids=ids, early=early, store=inbox, clock_ms=clock_ms)
 
     count = count_in(inbox.scripts)
 
-    async def get_acquainted() -> None:
-        await strangers.run(count=count)
+    async def discover_account_ids() -> None:
+        await discovery.run(count=count)
 
     hearing = Hearing()
 
@@ -146,18 +147,18 @@ def open_app(settings: Settings, connections: Connections) -> ASGIApp:
 
     async def close() -> None:
         try:
-            await house.aclose()
+            await operator_store.aclose()
         finally:
             await inbox.aclose()
 
     return create_app(
         settings,
         inbox,
-        house=house,
+        operator_store=operator_store,
         accounts=accounts,
-        strangers=strangers,
+        discovery=discovery,
         close=close,
-        beside=(get_acquainted, watch, check),
+        background_jobs=(discover_account_ids, watch, check),
         count=count,
         connections=connections,
         hearing=hearing,

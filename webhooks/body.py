@@ -15,7 +15,7 @@ class BodyTooSlow(Exception):
     """The body was not complete in time."""
 
 
-class NoRoom(Exception):
+class BodyMemoryFull(Exception):
     """Bodies of others take up all the memory that there is for them; the rest was not read."""
 
 
@@ -23,11 +23,11 @@ class ClientGone(Exception):
     """The client closed the connection before its body was complete."""
 
 
-class Room:
-    """The memory that all bodies may take together until they are known to be Meta's: anybody may send.
+class BodyMemory:
+    """The memory that all bodies may take together until they are known to be Meta's: the whole internet may send.
 
     When there is none left, the unfinished body that has begun first is given up: Meta's are whole within moments, so
-    ordinary POSTs come through whatever strangers do.
+    ordinary POSTs come through.
     """
 
     def __init__(self, size_bytes: int) -> None:
@@ -43,11 +43,11 @@ class Room:
         self._unfinished.pop(body, None)
 
     def take(self, size_bytes: int, body: "Unfinished | None" = None) -> None:
-        """So many bytes more, for a whole body or for `body`; raise `NoRoom` when that one is to be given up itself."""
+        """So many bytes more, for a whole body or `body`; raise `BodyMemoryFull` when that one is given up itself."""
         while size_bytes > self._left:
             oldest = next(iter(self._unfinished), None)
             if oldest is None or oldest is body:
-                raise NoRoom
+                raise BodyMemoryFull
             self.end(oldest)
             self.give_back(oldest.give_up())
         self._left -= size_bytes
@@ -59,7 +59,7 @@ class Room:
 
 
 class Unfinished:
-    """One body on its way, and what it holds of the room."""
+    """One body on its way, and what it holds of the memory."""
 
     def __init__(self, wait: Wait) -> None:
         self._wait = wait
@@ -75,11 +75,11 @@ class Unfinished:
 
 
 async def read_body(
-    receive: Receive, headers: Mapping[bytes, bytes], *, limit_bytes: int, patience: Patience, room: Room
+    receive: Receive, headers: Mapping[bytes, bytes], *, limit_bytes: int, patience: Patience, memory: BodyMemory
 ) -> tuple[bytes, int]:
-    """The whole body, and what it holds of `room` until the caller gives that back.
+    """The whole body, and what it holds of `memory` until the caller gives that back.
 
-    Raise `BodyTooLarge`, `BodyTooSlow`, `NoRoom` or `ClientGone`; then nothing is held.
+    Raise `BodyTooLarge`, `BodyTooSlow`, `BodyMemoryFull` or `ClientGone`; then nothing is held.
     """
     announced = headers.get(b"content-length", b"")
     if announced.isdigit() and (len(announced) > 18 or int(announced) > limit_bytes):
@@ -90,35 +90,35 @@ async def read_body(
             message = await receive()
             body = _chunk(message)
             if message.get("more_body"):
-                unfinished = room.begin(wait)
-                body = await _read_on(body, receive, limit_bytes, room, unfinished)
+                unfinished = memory.begin(wait)
+                body = await _read_on(body, receive, limit_bytes, memory, unfinished)
     except TimeoutError as exc:
         if unfinished is not None and unfinished.was_given_up:
-            raise NoRoom from exc
+            raise BodyMemoryFull from exc
         raise BodyTooSlow from exc
     if len(body) > limit_bytes:
-        room.give_back(unfinished.held if unfinished else 0)
+        memory.give_back(unfinished.held if unfinished else 0)
         raise BodyTooLarge
     if unfinished is None:
-        room.take(len(body))
+        memory.take(len(body))
     return body, len(body)
 
 
-async def _read_on(begun: bytes, receive: Receive, limit_bytes: int, room: Room, body: Unfinished) -> bytes:
+async def _read_on(begun: bytes, receive: Receive, limit_bytes: int, memory: BodyMemory, body: Unfinished) -> bytes:
     whole, more = bytearray(begun), True
     try:
-        room.take(len(whole), body)
+        memory.take(len(whole), body)
         while more and len(whole) <= limit_bytes:
             message = await receive()
             chunk = _chunk(message)
-            room.take(len(chunk), body)
+            memory.take(len(chunk), body)
             whole += chunk
             more = message.get("more_body", False)
     except BaseException:
-        room.give_back(body.held)
+        memory.give_back(body.held)
         raise
     finally:
-        room.end(body)
+        memory.end(body)
     return bytes(whole)
 
 

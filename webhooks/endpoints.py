@@ -1,14 +1,10 @@
-"""/webhooks/meta: Meta's check that the address is ours, and the POST that must store before it says yes."""
+"""POST /webhooks/meta: stores what Meta sends before it says yes."""
 
 import asyncio
-import hmac
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from bot.incoming.events import Event, Noted, PolicyEnforcement
@@ -17,22 +13,31 @@ from runtime.clock import monotonic, now_ms
 from runtime.logging import get_logger
 from store.connection import StoreUnavailable
 from webhooks.accounts import Accounts
-from webhooks.body import BodyTooLarge, BodyTooSlow, ClientGone, NoRoom, Room, read_body
+from webhooks.answers import (
+    FORBIDDEN,
+    FORBIDDEN_UNREAD,
+    MEMORY_FULL,
+    RECEIVED,
+    TOO_LARGE,
+    TOO_SLOW,
+    UNAVAILABLE,
+    Answer,
+)
+from webhooks.body import BodyMemory, BodyMemoryFull, BodyTooLarge, BodyTooSlow, ClientGone, read_body
 from webhooks.forgotten import FORGOTTEN, has_forgotten, without_forgotten
 from webhooks.guards.budget import Budget
 from webhooks.guards.patience import Patience
 from webhooks.guards.proof import NotSigned, Proof, TooMuchUnsigned
 from webhooks.guards.throttle import Throttle
-from webhooks.metrics import ReceiverMetrics
 from webhooks.payloads import BodyUnreadable, parse_body
 from webhooks.signature import parse_signature
+from webhooks.status.metrics import ReceiverMetrics
 from webhooks.translate import translate
 
 log = get_logger(__name__)
 
-_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _LOG_AGAIN_SECONDS = 30.0
-# Signed and accepted, but somebody may want to know.
+# Signed and accepted, but the log says it: the operator may want to know.
 _WORTH_A_LINE = frozenset(
     {
         "unparsable",
@@ -49,7 +54,7 @@ _WORTH_A_LINE = frozenset(
 )
 
 
-# Where all that comes is like this, nobody is heard: a setting in Meta's dashboard, or a format that has changed.
+# Where all that comes is like this, no customer is heard: a setting in Meta's dashboard, or a format that has changed.
 _SAYS_NOTHING = frozenset({"unparsable", "unknown_object", "changed_fields", "no_customer", "surplus"})
 _METAS_AGENT = b"facebookexternalua"
 
@@ -64,8 +69,8 @@ class EventStore(Protocol):
         ...
 
 
-class Strangers(Protocol):
-    async def meet(self, body: bytes) -> None:
+class UnknownAccountEntries(Protocol):
+    async def keep_unknown(self, body: bytes) -> None:
         """Look at a body with an account that is not ours; raise `StoreUnavailable` as the store does."""
         ...
 
@@ -86,56 +91,8 @@ class Limits:
     inline_bytes: int = 256 * 1024
 
 
-class _Answer:
-    """One of the few answers there are, put together beforehand."""
-
-    def __init__(self, status: int, text: bytes, *headers: tuple[bytes, bytes]) -> None:
-        self.status = str(status)
-        self._start = {
-            "type": "http.response.start",
-            "status": status,
-            "headers": [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode()), *headers],
-        }
-        self._body = {"type": "http.response.body", "body": text}
-
-    async def send(self, send: Send) -> None:
-        await send(self._start)
-        await send(self._body)
-
-
-_CLOSE = (b"connection", b"close")  # the rest of the body is not wanted
-_RECEIVED = _Answer(200, b"EVENT_RECEIVED")
-_FORBIDDEN = _Answer(403, b"Forbidden")
-_FORBIDDEN_UNREAD = _Answer(403, b"Forbidden", _CLOSE)
-_TOO_SLOW = _Answer(408, b"Request Timeout", _CLOSE)
-_TOO_LARGE = _Answer(413, b"Content Too Large", _CLOSE)
-_UNAVAILABLE = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"))
-_NO_ROOM = _Answer(503, b"Service Unavailable", (b"retry-after", b"5"), _CLOSE)
-
-
-class Verification:
-    """GET: answers Meta's challenge to whoever knows our token. Needs neither Redis nor a worker."""
-
-    def __init__(self, verify_token: str) -> None:
-        self._token = _bytes(verify_token)
-        self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
-
-    async def answer(self, request: Request) -> Response:
-        query = request.query_params
-        known = hmac.compare_digest(_bytes(query.get("hub.verify_token", "")), self._token) and bool(self._token)
-        challenge = query.get("hub.challenge", "")
-        # Sending back whatever was asked for would be a way to put markup on our address.
-        if query.get("hub.mode") == "subscribe" and known and _CHALLENGE.fullmatch(challenge):
-            log.info("webhook_verified")
-            return PlainTextResponse(challenge, headers={"X-Content-Type-Options": "nosniff"})
-        reason = "mode, token or challenge does not match" if self._token else "META_VERIFY_TOKEN is missing"
-        if (held_back := self._throttle.passes(reason)) is not None:  # anybody can ask
-            log.warning("webhook_verification_refused", reason=reason, held_back=held_back)
-        return PlainTextResponse("Forbidden", status_code=403)
-
-
 class WebhookEndpoint:
-    """POST, as a bare ASGI application: it is the one hot route, and a framework costs more than all it does."""
+    """A bare ASGI application: it is the one hot route, and a framework costs more than all it does."""
 
     def __init__(
         self,
@@ -146,20 +103,20 @@ class WebhookEndpoint:
         metrics: ReceiverMetrics,
         budget: Budget,
         hearing: Hearing,
-        strangers: Strangers | None = None,
+        discovery: UnknownAccountEntries | None = None,
         limits: Limits | None = None,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._proof = Proof([_bytes(secret) for secret in secrets if secret], budget) if any(secrets) else None
         self._accounts = accounts
         self._store = store
-        self._strangers = strangers
+        self._discovery = discovery
         self._metrics = metrics
         self._hearing = hearing
         self._limits = limits or Limits()
         self._body_patience = Patience(self._limits.body_seconds)
         self._store_patience = Patience(self._limits.store_seconds)
-        self._room = Room(self._limits.all_bodies_bytes)
+        self._memory = BodyMemory(self._limits.all_bodies_bytes)
         self._clock_ms = clock_ms
         self._knows_the_time = False
         self._throttle = Throttle(_LOG_AGAIN_SECONDS, monotonic)
@@ -174,36 +131,36 @@ class WebhookEndpoint:
         self._metrics.posted(answer.status, monotonic() - started)
         await answer.send(send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> _Answer:
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         digest = parse_signature(headers.get(b"x-hub-signature-256"))
         if digest is None:  # and so it is not worth reading
             if _calls_itself_meta(headers):  # a proxy may have taken the signature away
                 self._hearing.signed.missed()
-            return self._refuse(_FORBIDDEN_UNREAD, "signature missing or malformed")
+            return self._refuse(FORBIDDEN_UNREAD, "signature missing or malformed")
         if self._proof is None:
             self._hearing.signed.missed()
-            return self._refuse(_FORBIDDEN_UNREAD, "META_APP_SECRETS is missing")
+            return self._refuse(FORBIDDEN_UNREAD, "META_APP_SECRETS is missing")
         held = 0
         try:
             body, held = await read_body(
-                receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, room=self._room
+                receive, headers, limit_bytes=self._limits.body_bytes, patience=self._body_patience, memory=self._memory
             )
             if not self._proof.is_plain(body, digest) and not await self._proof.check(body, digest):
                 self._warn("webhook_body_rewritten", reason="a proxy decodes what Meta has sent: it must not change it")
         except BodyTooLarge:
-            return self._refuse(_TOO_LARGE, "body too large")
+            return self._refuse(TOO_LARGE, "body too large")
         except BodyTooSlow:
-            return self._refuse(_TOO_SLOW, "body too slow")
-        except NoRoom:
-            return self._refuse(_NO_ROOM, "too many unfinished bodies")
+            return self._refuse(TOO_SLOW, "body too slow")
+        except BodyMemoryFull:
+            return self._refuse(MEMORY_FULL, "too many unfinished bodies")
         except NotSigned:
             self._hearing.signed.missed()
-            return self._refuse(_FORBIDDEN, "signature does not match")
+            return self._refuse(FORBIDDEN, "signature does not match")
         except TooMuchUnsigned:
-            return self._refuse(_UNAVAILABLE, "too much that is not signed")
+            return self._refuse(UNAVAILABLE, "too much that is not signed")
         finally:
-            self._room.give_back(held)
+            self._memory.give_back(held)
         self._hearing.signed.heard()
         knows_the_time = self._knows_the_time or await self._ask_the_time()
         received_ms = self._clock_ms()
@@ -212,7 +169,7 @@ class WebhookEndpoint:
         else:
             events = await asyncio.to_thread(self._events, body, received_ms)
         if events and not knows_the_time:
-            return _UNAVAILABLE
+            return UNAVAILABLE
         return await self._stored(events, body, received_ms)
 
     async def _ask_the_time(self) -> bool:
@@ -239,9 +196,9 @@ class WebhookEndpoint:
             log.exception("webhook_body_untranslated", size_bytes=len(body))
             return [Noted("unparsable")]
 
-    async def _stored(self, events: list[Event], body: bytes, received_ms: int) -> _Answer:
+    async def _stored(self, events: list[Event], body: bytes, received_ms: int) -> Answer:
         if not events:
-            return _RECEIVED
+            return RECEIVED
         for event in events:
             if not isinstance(event, Noted) or event.kind not in _SAYS_NOTHING:
                 self._hearing.understood.heard()
@@ -252,19 +209,19 @@ class WebhookEndpoint:
             with self._store_patience.for_one():
                 if has_forgotten(events, received_ms):
                     events = await self._without_forgotten(events)
-                has_strangers = self._tell(events)
-                if has_strangers and self._strangers is not None:
-                    await self._strangers.meet(body)
+                has_unknown = self._tell(events)
+                if has_unknown and self._discovery is not None:
+                    await self._discovery.keep_unknown(body)
                 await self._store.receive(events)
         except (StoreUnavailable, TimeoutError) as exc:
             self._warn("webhook_not_stored", reason=type(exc).__name__)
-            return _UNAVAILABLE
+            return UNAVAILABLE
         except Exception:
             # Whatever it was, nothing is acknowledged that is not stored.
             log.exception("webhook_not_stored", events=len(events))
-            return _UNAVAILABLE
+            return UNAVAILABLE
         self._metrics.translated(events)
-        return _RECEIVED
+        return RECEIVED
 
     async def _without_forgotten(self, events: list[Event]) -> list[Event]:
         """By Redis's clock too: no customer is refused because one of the two is wrong."""
@@ -274,17 +231,17 @@ class WebhookEndpoint:
         return without_forgotten(events, server_ms)
 
     def _tell(self, events: list[Event]) -> bool:
-        """Say what somebody may want to know; True when an account among them is none of ours."""
-        has_strangers = False
+        """Log what the operator may want to know; True when an account among them is none of ours."""
+        has_unknown = False
         for event in events:
             if isinstance(event, PolicyEnforcement):
                 log.error("policy_enforcement", account_id=event.account_id, action=event.action[:20])
             elif isinstance(event, Noted) and event.kind in _WORTH_A_LINE:
                 self._warn("webhook_event_noted", reason=event.kind, account_id=event.account_id)
-                has_strangers = has_strangers or event.kind == "unknown_account"
-        return has_strangers
+                has_unknown = has_unknown or event.kind == "unknown_account"
+        return has_unknown
 
-    def _refuse(self, answer: _Answer, reason: str) -> _Answer:
+    def _refuse(self, answer: Answer, reason: str) -> Answer:
         self._metrics.refused(reason)
         self._warn("webhook_refused", reason=reason)
         return answer

@@ -1,4 +1,4 @@
-"""Refuses what is older than we remember: it may have been answered already, and comes from whoever has kept it.
+"""Refuses what is older than we remember: it may have been answered already, and a recorded request may be sent again.
 
 A signature of Meta's holds for ever, and nothing in it says when it was made. Only what is remembered can be told from
 what is new; whatever is older is noted down and nothing else.
@@ -18,7 +18,7 @@ from bot.incoming.events import (
     PolicyEnforcement,
     ThreadControl,
 )
-from store.known_messages import SEEN_SECONDS
+from store.limits import SEEN_SECONDS
 
 CLOCKS_APART_SECONDS = 12 * 3600.0
 """By so much our clock may be behind Meta's, and nothing that was forgotten is taken for new."""

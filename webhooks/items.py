@@ -127,13 +127,13 @@ def event_of(fields: Mapping[str, Any], entry: Entry) -> Event:
         closed_as = SilenceReason.SELF
     elif entry.standby:
         closed_as = SilenceReason.STANDBY
-    # An echo may carry its parties the way an incoming message does; whoever is not us is the customer.
+    # An echo may carry its parties the way an incoming message does; the party that is not us is the customer.
     swapped = from_us and (recipient_account is None or sender_account is not None)
     return _route(_Item(fields, entry, account_id, recipient if swapped else sender, from_us, closed_as), message)
 
 
 def _party(value: object) -> str | None:
-    """The id of a sender or recipient; somebody known only by a plug-in's reference keeps that as the id."""
+    """The id of a sender or recipient; a customer known only by a plug-in's reference keeps that as the id."""
     if not isinstance(value, dict):
         return as_id(value)
     if found := as_id(value.get("id")):

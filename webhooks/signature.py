@@ -35,7 +35,7 @@ def is_signed(body: bytes, digest: bytes, secrets: Sequence[bytes]) -> bool:
 
 
 def is_signed_as_it_is(body: bytes, digest: bytes, secrets: Sequence[bytes]) -> bool:
-    """Exactly these bytes. Python gives the interpreter free meanwhile, so a thread of its own holds up nobody."""
+    """Exactly these bytes. Python gives the interpreter free meanwhile, so a thread of its own holds up no request."""
     found = False
     for secret in secrets:
         found |= bool(secret) and hmac.compare_digest(hmac.digest(secret, body, "sha256"), digest)

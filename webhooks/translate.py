@@ -105,7 +105,7 @@ def _change(change: Mapping[str, Any], entry: Entry) -> Event:
 
 
 def _comment(value: Mapping[str, Any], entry: Entry, account_id: str) -> Comment | None:
-    """A new one by somebody else; None for our own, an edited or hidden one, or one that names no author."""
+    """A new one that is not ours; None for our own, an edited or hidden one, or one that names no author."""
     comment_id = as_id(value.get("comment_id")) or as_id(value.get("id"))
     author = as_id(as_mapping(value.get("from")).get("id"))
     if not comment_id or not author or author in entry.our_ids or value.get("verb", "add") != "add":

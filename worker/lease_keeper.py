@@ -9,8 +9,9 @@ from runtime.cancelling import cancel_and_wait
 from runtime.logging import get_logger
 from runtime.sentry import capture
 from store.connection import StoreUnavailable
-from store.conversations import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
-from worker.services import House
+from store.lease import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
+from worker.delivery.waiting import TurnScratchpad
+from worker.turn_end import Failed, Lost, TurnEnd
 
 log = get_logger(__name__)
 
@@ -23,16 +24,25 @@ class TurnStuck(NightshiftError):
     """The turn ran on and on; it is stopped and counts as failed."""
 
 
-async def keep_lease(house: House, lease: Lease, turn: Callable[[], Awaitable[str]], *, failures: int) -> str:
-    """The turn's own word, or "lost", "released", "failed". Cancelling it means: the process stops.
+async def keep_lease(
+    lease: Lease,
+    turn: Callable[[], Awaitable[TurnEnd]],
+    *,
+    scratchpad: TurnScratchpad,
+    failures: int,
+    budget_seconds: float,
+    monotonic: Callable[[], float],
+) -> TurnEnd:
+    """The turn's own end, `Lost` or `Failed`. Cancelling it means: the process stops.
 
-    `failures` is how many turns of this conversation have failed before.
+    `failures` is how many turns of this conversation have failed before; `scratchpad` is kept where the lease is given
+    back before the turn's own end.
     """
     body = asyncio.ensure_future(turn())
-    keeper = asyncio.create_task(_renew(house, lease))
+    keeper = asyncio.create_task(_renew(lease, monotonic))
     try:
         # Twice: it may have waited for a turn that runs alone before its own time began.
-        limit = 2 * (house.settings.config.turn.budget_seconds + BEYOND_BUDGET_SECONDS)
+        limit = 2 * (budget_seconds + BEYOND_BUDGET_SECONDS)
         await asyncio.wait({body, keeper}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         if body.done():
             return body.result()
@@ -41,58 +51,58 @@ async def keep_lease(house: House, lease: Lease, turn: Callable[[], Awaitable[st
         if keeper.done():
             if (error := keeper.exception()) is not None:
                 log.error("lease_keeper_failed", conversation=lease.conversation_id, error=type(error).__name__)
-            return "lost"
+            return Lost()
         raise TurnStuck  # noqa: TRY301 - handled below like any other failed turn
     except asyncio.CancelledError:
         await _stop(body)
-        await _give_back(lease)
+        await _give_back(lease, scratchpad)
         raise
     except LeaseLost:
-        return "lost"
+        return Lost()
     except StoreUnavailable as exc:
         # The lease runs out by itself and the conversation is due again: there is nobody to tell now.
         log.error("turn_without_store", conversation=lease.conversation_id, reason=str(exc))
-        return "failed: store"
+        return Failed("store")
     except Exception as exc:
         log.exception("turn_failed", conversation=lease.conversation_id, error=type(exc).__name__)
         capture(exc)
         wait = FAILED_TURN_BACKOFF_SECONDS[min(failures, len(FAILED_TURN_BACKOFF_SECONDS) - 1)]
         try:
-            await lease.hold(wait, Deferral.BACKOFF, failed=True)
+            await lease.hold(wait, Deferral.BACKOFF, failed=True, scratchpad=scratchpad.kept)
         except (LeaseLost, StoreUnavailable) as lost:
             log.warning("lease_not_returned", conversation=lease.conversation_id, reason=type(lost).__name__)
-        return f"failed: {type(exc).__name__}"
+        return Failed(type(exc).__name__)
     finally:
         keeper.cancel()
 
 
-async def _renew(house: House, lease: Lease) -> None:
+async def _renew(lease: Lease, monotonic: Callable[[], float]) -> None:
     """Returns when the lease is lost, or may be: the server could not be asked for as long as it lasts."""
-    renewed_at = house.monotonic()
+    renewed_at = monotonic()
     while True:
         await asyncio.sleep(RENEW_SECONDS)
         try:
             if not await lease.renew():
                 return
-            renewed_at = house.monotonic()
+            renewed_at = monotonic()
         except Exception as exc:  # noqa: BLE001 - the turn need not stop for it while the lease lasts
             reason = str(exc) if isinstance(exc, NightshiftError) else ""
             log.warning(
                 "lease_not_renewed", conversation=lease.conversation_id, error=type(exc).__name__, reason=reason
             )
-            if house.monotonic() - renewed_at > LEASE_SECONDS - RENEW_SECONDS:
+            if monotonic() - renewed_at > LEASE_SECONDS - RENEW_SECONDS:
                 return
 
 
-async def _stop(body: "asyncio.Future[str]") -> None:
+async def _stop(body: "asyncio.Future[TurnEnd]") -> None:
     """Cancel and wait: a send that is on its way is shielded and recorded first."""
     await cancel_and_wait(body)
     if not body.cancelled() and (error := body.exception()) is not None and not isinstance(error, LeaseLost):
         log.warning("stopped_turn_failed", error=type(error).__name__)
 
 
-async def _give_back(lease: Lease) -> None:
+async def _give_back(lease: Lease, scratchpad: TurnScratchpad) -> None:
     try:
-        await lease.hold(0, "released")
+        await lease.hold(0, "released", scratchpad=scratchpad.kept)
     except (LeaseLost, StoreUnavailable) as exc:
         log.warning("lease_not_returned", conversation=lease.conversation_id, reason=type(exc).__name__)

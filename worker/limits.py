@@ -5,7 +5,7 @@ from collections.abc import Collection
 from bot.agent.transcript import burst_text
 from bot.conversation import Conversation, OpenMessage
 from bot.cutting import cut_middle
-from bot.incoming.intents import Wish, wish_of
+from bot.incoming.intents import Intent, intent_of
 from bot.limits import (
     RULES,
     Limits,
@@ -24,7 +24,7 @@ LEAST_TURNS_KEPT = 20  # enough to tell a program by
 def limit_of(conversation: Conversation, limits: CustomerLimits) -> Within | TooMuch | Silent:
     """Asked before any model is paid. Who wants no more messages is heard whatever it has cost."""
     texts = [message.text for message in conversation.messages]
-    if wish_of(texts) is Wish.OPT_OUT:
+    if intent_of(texts) is Intent.OPT_OUT:
         return Within()
     return decide(
         burst_of(texts, [message.received_ms for message in conversation.messages]),

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clients.graph.api import GraphAPI
@@ -12,10 +11,10 @@ from clients.http import make_http_client
 from clients.llm.client import LLMClient
 from runtime import clock
 from runtime.background import Background
-from runtime.files.prompts import PromptSet, load_prompts
+from runtime.files.prompts import PromptSet
 from runtime.settings import Account, Settings
 from store.accounts.ids import AccountIdStore
-from store.accounts.marks import Looks
+from store.accounts.marks import Marks
 from store.accounts.pacing import Pacing
 from store.accounts.parking import Parking
 from store.connection import connect
@@ -35,43 +34,29 @@ from worker.account_ids import AccountIdsLearner
 from worker.agent.agent import Agent
 from worker.agent.cost_cap import Prices
 from worker.agent.generations import Generations
-from worker.agent.knowledge import load_knowledge
-from worker.agent.media import MediaPorts, MediaReader, find_media_ports
+from worker.agent.media import MediaReader
 from worker.agent.model_catalogue import look_at_models
 from worker.agent.model_notes import ModelNotes
 from worker.agent.telemetry import Telemetry
-from worker.agent.tools import ToolBox, search_tool
-from worker.alerts.alert_words import AlertWords, load_alert_words
+from worker.alerts.alert_words import AlertWords
 from worker.backfill.reading import Reading
 from worker.backfill.reconciliation import Reconciler
 from worker.backfill.unread_messages import UnreadReader
 from worker.comments.private_replies import PrivateReplies
 from worker.gate import TurnGate
-from worker.graph_clients import SEND_SECONDS, Graphs
+from worker.graph_clients import SEND_SECONDS, GraphClients
+from worker.texts import AgentKey, Texts, agent_key_of
 
 if TYPE_CHECKING:
     import httpx
 
     from clients.telegram.client import TelegramAlerts
 
-ROOT = Path(__file__).resolve().parent.parent
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How an account speaks; accounts that speak alike share their prompts and their agent."""
-
-    folder: str
-    locale: str
-    model: str
-
-
-def manner_of(settings: Settings, account: Account) -> Manner:
-    return Manner(account.prompts or "prompts", settings.locale_of(account), settings.model_of(account).name)
-
 
 @dataclass(slots=True)
-class House:
+class Services:
+    """What the tasks of one process share. A task hands on what is needed, never the whole (worker/assembly.py)."""
+
     settings: Settings
     conversations: Conversations
     parking: Parking
@@ -86,51 +71,28 @@ class House:
     background: Background
     telegram: "TelegramAlerts | None"
     http: "httpx.AsyncClient"
-    graphs: Graphs
+    graph_clients: GraphClients
     gate: TurnGate
     now_ms: Callable[[], int]
     monotonic: Callable[[], float]
-    _agents: Mapping[Manner, Agent]
-    _prompts: Mapping[Manner, PromptSet]
+    agents: Mapping[AgentKey, Agent]
+    prompt_sets: Mapping[AgentKey, PromptSet]
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def graph(self, account: Account, *, patience_seconds: float = SEND_SECONDS) -> GraphAPI:
-        return self.graphs.of(account, patience_seconds=patience_seconds)
+        return self.graph_clients.of(account, patience_seconds=patience_seconds)
 
     def agent(self, account: Account) -> Agent:
-        return self._agents[manner_of(self.settings, account)]
+        return self.agents[agent_key_of(self.settings, account)]
 
     def prompts(self, account: Account) -> PromptSet:
-        return self._prompts[manner_of(self.settings, account)]
+        return self.prompt_sets[agent_key_of(self.settings, account)]
 
     async def aclose(self) -> None:
         await self._stack.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """The words and the knowledge, read and checked before the process says that it is ready."""
-
-    prompts: Mapping[Manner, PromptSet]
-    tools: ToolBox
-    words: AlertWords
-    media: MediaPorts
-
-
-def load_texts(settings: Settings, root: Path = ROOT) -> Texts:
-    """Raise `PromptsInvalid`, `KnowledgeInvalid` or `MediaInvalid` naming what is wrong."""
-    config = settings.config
-    manners = {Manner("prompts", config.business.locale, config.model.name)}
-    manners |= {manner_of(settings, account) for account in config.accounts}
-    return Texts(
-        prompts={manner: load_prompts(root / manner.folder, manner.locale) for manner in manners},
-        tools=ToolBox([search_tool(load_knowledge(root / "knowledge"))]),
-        words=load_alert_words(root / "prompts", config.business.locale),
-        media=find_media_ports(config.media),
-    )
-
-
-async def build_house(settings: Settings, texts: Texts) -> House:
+async def build_services(settings: Settings, texts: Texts) -> Services:
     """On the running loop: clients made on one loop break on another."""
     stack = AsyncExitStack()
     redis = connect(
@@ -146,7 +108,7 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     background = Background(count=count_in(scripts))
     stack.push_async_callback(background.aclose)
     count = background.count
-    # For what leaves the house. All else is forgotten as a whole, should it be, and done again.
+    # For what leaves the services. All else is forgotten as a whole, should it be, and done again.
     confirmed = Scripts(redis, replicas=settings.config.store.replicas)
     env, model = settings.env, settings.config.model
     telegram = None
@@ -167,10 +129,10 @@ async def build_house(settings: Settings, texts: Texts) -> House:
     )
     prices = Prices()
     agents = {
-        manner: Agent(
+        key: Agent(
             llm,
-            model=model.model_copy(update={"name": manner.model}),
-            ladder=settings.config.rungs(manner.model),
+            model=model.model_copy(update={"name": key.model}),
+            ladder=settings.config.rungs(key.model),
             prompts=prompts,
             tools=texts.tools,
             clock=clock.monotonic,
@@ -178,31 +140,31 @@ async def build_house(settings: Settings, texts: Texts) -> House:
             prices=prices,
             limits=settings.config.limits,
         )
-        for manner, prompts in texts.prompts.items()
+        for key, prompts in texts.prompts.items()
     }
     look = partial(
         look_at_models,
         http,
         base_url=env.llm_api_url,
         api_key=env.llm_api_key.get_secret_value(),
-        rungs=[rung for manner in texts.prompts for rung in settings.config.rungs(manner.model)],
+        rungs=[rung for key in texts.prompts for rung in settings.config.rungs(key.model)],
         prices=prices,
     )
     background.keep("model_catalogue", look)
     generations = Generations(scripts, http, base_url=env.llm_api_url, api_key=env.llm_api_key.get_secret_value())
     background.keep("generations", partial(generations.run, count=count))
     accounts, pacing = settings.config.accounts, Pacing(scripts)
-    graphs, ids, looks = Graphs(http, env), AccountIdStore(scripts), Looks(scripts)
+    graph_clients, ids, marks = GraphClients(http, env), AccountIdStore(scripts), Marks(scripts)
     reading = Reading(
         settings=settings,
-        graph=graphs.of,
+        graph=graph_clients.of,
         pacing=pacing,
         inbox=Inbox(scripts, settings),
         known=KnownMessages(scripts),
         ids=ids,
         now_ms=scripts.clock.now_ms,
     )
-    house = House(
+    services = Services(
         settings=settings,
         conversations=Conversations(confirmed, settings),
         parking=Parking(scripts),
@@ -213,32 +175,32 @@ async def build_house(settings: Settings, texts: Texts) -> House:
         words=texts.words,
         media=texts.media.open(http),
         reading=reading,
-        reconciler=Reconciler(reading, looks, SystemIncidents(scripts, outbox)),
+        reconciler=Reconciler(reading, marks, SystemIncidents(scripts, outbox)),
         background=background,
         telegram=telegram,
         http=http,
-        graphs=graphs,
+        graph_clients=graph_clients,
         gate=TurnGate(),
         now_ms=scripts.clock.now_ms,
         monotonic=clock.monotonic,
-        _agents=agents,
-        _prompts=texts.prompts,
+        agents=agents,
+        prompt_sets=texts.prompts,
         _stack=stack,
     )
-    learner = AccountIdsLearner(accounts, store=ids, graph=graphs.of, learned=graphs.learn)
-    background.keep("parked_conversations", partial(house.parking.keep_waking, accounts, count=count))
+    learner = AccountIdsLearner(accounts, store=ids, graph=graph_clients.of, learned=graph_clients.learn)
+    background.keep("parked_conversations", partial(services.parking.keep_waking, accounts, count=count))
     background.keep("account_ids", partial(learner.run, count=count))
-    background.keep("first_seen", partial(looks.meet, accounts, now_ms=scripts.clock.now_ms, count=count))
+    background.keep("first_seen", partial(marks.meet, accounts, now_ms=scripts.clock.now_ms, count=count))
     background.keep("replicas_check", partial(tell_replicas, confirmed))
     background.keep("unread_reader", partial(UnreadReader(UnreadMessages(scripts), reading).run, count=count))
     if settings.config.comments.keywords:
         replies = PrivateReplies(
             CommentOutbox(confirmed),
             settings=settings,
-            graph=house.graph,
-            pacing=house.pacing,
-            parking=house.parking,
+            graph=services.graph,
+            pacing=services.pacing,
+            parking=services.parking,
             now_ms=scripts.clock.now_ms,
         )
         background.keep("private_replies", partial(replies.run, count=count))
-    return house
+    return services

@@ -26,8 +26,9 @@ from worker.alerts.delivery import deliver_alert
 from worker.celery_app import app, settings
 from worker.process.process import WorkerProcess
 from worker.process.start_failure import or_end
-from worker.services import load_texts
-from worker.turn import take_turn
+from worker.take_turn import take_turn
+from worker.texts import load_texts
+from worker.turn_end import Failed
 
 log = get_logger(__name__)
 
@@ -44,19 +45,19 @@ class TurnFailed(NightshiftError):
 def answer(conversation_id: str) -> str:
     """One turn of a conversation. A turn that failed is red in Flower; the conversation is due again by itself."""
     try:
-        word = process.run(lambda house: take_turn(house, conversation_id))
+        end = process.run(lambda services: take_turn(services, conversation_id))
     except concurrent.futures.CancelledError:
         return "released"
-    if word.startswith("failed"):
-        raise TurnFailed(word)
-    return word
+    if isinstance(end, Failed):
+        raise TurnFailed(str(end))
+    return str(end)
 
 
 @app.task(name=queue.ALERT)
 def alert(alert_id: str) -> str:
     """Deliver one alert to the managers."""
     try:
-        return process.run(lambda house: deliver_alert(house, alert_id))
+        return process.run(lambda services: deliver_alert(services, alert_id))
     except concurrent.futures.CancelledError:
         return "released"
 
@@ -65,7 +66,7 @@ def alert(alert_id: str) -> str:
 def reconcile() -> str:
     """One look for messages that no webhook has brought."""
     try:
-        return process.run(lambda house: house.reconciler.reconcile())
+        return process.run(lambda services: services.reconciler.reconcile())
     except concurrent.futures.CancelledError:
         return "released"
 

@@ -1,6 +1,6 @@
-"""What after an attempt that gave no words for the customer: the rungs, and the one function that climbs them.
+"""What after an attempt that gave no words for the customer: the rungs, and the one function that chooses the next.
 
-Every rung changes something real. A rung is climbed once, in order, never downwards; beside them a turn may repeat
+Every rung changes something real. A rung is tried once, in order, never downwards; beside them a turn may repeat
 once after a failure that was not the model's choice, and once for each known repair of its request. The stub is
 always reachable: it needs no model.
 """
@@ -37,12 +37,12 @@ class Rung:
     max_tokens: int = 0
     provider: Mapping[str, Any] = field(default_factory=dict)
     is_fallback: bool = False  # another model than the first rung's, or the last try of the same one
-    salvage: bool = False  # a rewrite of the reply that stayed in the thoughts; climbed only when there is one
+    salvage: bool = False  # a rewrite of the reply that stayed in the reasoning; tried only when there is one
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How one climb ended. `rule` is the validator's word or the fault's; `verdict` is None for a failed call.
+    """How one try of a rung ended. `rule` is the validator's word or the fault's; `verdict` is None for a failed call.
 
     `repair` is what would mend the request, `mended` what this attempt was already mended with. `last_step`: it was
     made at the forced last step. `bare`: it was asked again there, flattened and without tools.
@@ -63,7 +63,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Climb `rung` (an index), with what the last failure asks to be changed."""
+    """Try `rung` (an index), with what the last failure asks to be changed."""
 
     rung: int
     wait_seconds: float = 0.0
@@ -115,7 +115,7 @@ def next_move(
 ) -> Ask | GiveUp:
     """The next rung. Attempts are counted for the whole turn, whatever kind of "no visible text" each one was:
     a guard that counted by kind let the second kind escape (opencrabs #978). `fallback_seconds` are kept back for the
-    fallback model: a rung that would eat into them is skipped. `salvageable`: the thoughts of a failed attempt held
+    fallback model: a rung that would eat into them is skipped. `salvageable`: the reasoning of a failed attempt held
     a reply that passes every gate."""
     if not attempts:
         return Ask(0)

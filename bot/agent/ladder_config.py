@@ -35,7 +35,7 @@ EFFORTS = ("default", "off", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def ladder_faults(entries: Sequence[Declared]) -> list[str]:
-    """Why this ladder must not be climbed, in the operator's words; none for an empty one, the shorthand then holds."""
+    """Why this ladder must not be used, in the operator's words; none for an empty one, the shorthand then holds."""
     if not entries:
         return []
     faults: list[str] = []
@@ -47,7 +47,7 @@ def ladder_faults(entries: Sequence[Declared]) -> list[str]:
     if not any(not entry.salvage for entry in rungs):
         faults.append("no entry asks a model")
     elif rungs[0].salvage:
-        faults.append("the first entry cannot salvage: nothing has been thought yet")
+        faults.append("the first entry cannot salvage: there is no reasoning yet")
     for number, entry in enumerate(rungs, start=1):
         who = entry.name or f"entry {number}"
         if not entry.model:

@@ -11,7 +11,7 @@ class Repair(StrEnum):
     FLATTEN = "flatten"  # tool steps told as plain words
     TRIM = "trim"  # less history, shorter tool results
     PLAIN = "plain"  # nothing but what a server must know
-    # What a model at its server turned out to be like: `clients.llm.manners` keeps it for all requests after this one.
+    # What a model at its server turned out to be like: `clients.llm.quirks` keeps it for all requests after this one.
     LIMIT_NAME = "limit_name"  # `max_tokens` has another name here, or none
     FEWER_TOKENS = "fewer_tokens"  # as many as the refusal leaves room for
     NO_TOOLS = "no_tools"  # it cannot call any
@@ -29,7 +29,7 @@ OF_THE_TALK = frozenset({Repair.FLATTEN, Repair.TRIM})  # what they change stays
 
 def repair_for(fault: CallFault, detail: str, *, has_tool_steps: bool, is_plain: bool) -> Repair:
     """The cure of a refusal that says nothing about the server as such. The flags describe the refused request: a cure
-    that would change nothing is none. `is_plain`: it held no wish that a router could fail to meet.
+    that would change nothing is none. `is_plain`: it asked for nothing that a router could fail to meet.
     """
     if fault is CallFault.CONTEXT_TOO_LONG:
         return Repair.TRIM

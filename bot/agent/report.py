@@ -20,7 +20,7 @@ class Turn:
     id: str
     record: Mapping[str, Any]
     delivered_seconds: float | None = None
-    superseded: bool = False  # newer messages came: the turn thought again, and this answer was not sent
+    superseded: bool = False  # newer messages came: the turn started again, and this answer was not sent
 
     @property
     def attempts(self) -> Sequence[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ KEPT_MS = 24 * 3600 * 1000
 _DRAFT = "[An unfinished draft of the answer; finish it or write it anew]\n"
 
 
-def write_notebook(found: Sequence[str], draft: str, *, at_ms: int) -> str:
+def write_scratchpad(found: Sequence[str], draft: str, *, at_ms: int) -> str:
     """A note of at most `MAX_BYTES`, "" for nothing. The newest findings are kept longest; the draft goes first."""
     kept: list[str] = []
     lines = [*found, f"{_DRAFT}{draft.strip()}"] if draft.strip() else list(found)
@@ -27,7 +27,7 @@ def write_notebook(found: Sequence[str], draft: str, *, at_ms: int) -> str:
     return _encode(kept, at_ms).decode() if kept else ""
 
 
-def read_notebook(note: str, *, now_ms: int) -> tuple[str, ...]:
+def read_scratchpad(note: str, *, now_ms: int) -> tuple[str, ...]:
     """The findings of a note; none of one that is older than a day or cannot be read."""
     try:
         value: Any = json.loads(note) if note else {}
@@ -40,7 +40,7 @@ def read_notebook(note: str, *, now_ms: int) -> tuple[str, ...]:
     return tuple(text for text in value["found"] if isinstance(text, str) and text.strip())
 
 
-def told(call: str, result: str) -> str:
+def finding(call: str, result: str) -> str:
     """One finding: the call on a line of its own, whatever lines a model broke it into, and below it what came back."""
     return f"{' '.join(call.split())[:MOST_OF_CALL]}\n{result}"
 

@@ -34,7 +34,7 @@ _TITLED = {
     "story": "shared story",
     "ig_story": "shared story",
 }
-# View-once media come as a bare type: nobody can read them for the customer.
+# View-once media come as a bare type: neither a model nor a tool can read them.
 _UNREADABLE = frozenset({"ephemeral", "unsupported", "unsupported_type"})
 # Meta sends one thing under two types while it moves to a new one; these are the older, vaguer of each pair.
 _VAGUE = frozenset({"share", "image", "fallback", "media"})
@@ -42,7 +42,7 @@ _VAGUE = frozenset({"share", "image", "fallback", "media"})
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """`notes` for what a model can make something of; `unreadable` when something was there that nobody can read.
+    """`notes` for what a model can make something of; `unreadable` what is there and cannot be read.
 
     `media` are those of the notes whose things could be put into words, if a transcriber or captioner is at hand.
     """

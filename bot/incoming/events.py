@@ -44,7 +44,7 @@ class MediaKind(StrEnum):
 class Media:
     """Something that could be put into words; `note` is the place of its placeholder among the message's notes.
 
-    `url` opens a customer's voice or picture to anybody who has it: it is never logged.
+    `url` opens a customer's voice or picture to all who have it: it is never logged.
     """
 
     kind: MediaKind
@@ -57,7 +57,7 @@ class CustomerMessage:
     """Words (or a tap) of a customer; each one must end in exactly one outcome.
 
     `text` is what the customer wrote; `notes` are context lines for the model ("[photo]", "[reply to our story]"),
-    one for each thing that is not text. `needs_text` marks what nobody can read for the customer (view-once and
+    one for each thing that is not text. `needs_text` marks what neither model nor tool can read (view-once and
     unsupported media): it is answered by a fixed line. `closed_as` is set where no answer is due from the start.
     `found` says on what occasion a message was read back from Meta that no webhook has brought; else it is "".
     """
@@ -149,7 +149,7 @@ class PolicyEnforcement:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A new comment of somebody else under a post of ours. `customer_id` is its author."""
+    """A new comment under a post of ours, not by us. `customer_id` is its author."""
 
     channel: Channel
     account_id: str

@@ -1,6 +1,6 @@
-"""Two wishes of a customer that need no model: "call a human" and "stop writing to me".
+"""Two intents of a customer that need no model: "call a human" and "stop writing to me".
 
-Narrow on purpose: the whole burst must be the wish, give or take politeness. "Is your operator on holiday?" is a
+Narrow on purpose: the whole burst must be the intent, give or take politeness. "Is your operator on holiday?" is a
 question, and a false alarm here silences a bot that could have answered.
 """
 
@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 
-class Wish(StrEnum):
+class Intent(StrEnum):
     HUMAN = "human"
     OPT_OUT = "opt_out"
 
 
-# Said around a wish without changing it.
+# Said around an intent without changing it.
 _POLITE = (
     r"(?:пожалуйста|плиз|будьте добры|здравствуйте|привет|алло|добр(?:ый|ое|ого) (?:день|вечер|утр[оа]|дня)|девушка"
     r"|можно|можете|могу|а|и|но|я|мне|меня|нам|хочу|хотел[аи]?|бы|просто|лучше|срочно|уже|тут|здесь|у вас|есть|ли|кто"
@@ -54,14 +54,14 @@ _OPT_OUT = re.compile(
 )
 _AROUND = re.compile(rf"\b(?:{_POLITE}|{_LINKS}|{_CONTACT})\b")
 _ASKS_FOR_CONTACT = re.compile(rf"\b{_CONTACT}\b")
-# What may stand around a wish to be left alone; "я" and "мне" belong to it.
+# What may stand around a request to be left alone; "я" and "мне" belong to it.
 _LEAD_IN = re.compile(
     r"\b(?:пожалуйста|плиз|здравствуйте|привет|добрый (?:день|вечер)|спасибо|хочу"
     r"|please|hi|hello|hey|thanks|i want to)\b"
 )
 
 
-def wish_of(texts: Sequence[str]) -> Wish | None:
+def intent_of(texts: Sequence[str]) -> Intent | None:
     """What the newest line of a burst asks for; older lines do not unsay it."""
     for text in reversed(texts):
         folded = text.casefold().replace("ё", "е").replace("\u2019", "'")
@@ -69,9 +69,9 @@ def wish_of(texts: Sequence[str]) -> Wish | None:
         if not words or len(words) > 80:
             continue
         if _OPT_OUT.fullmatch(words) or _OPT_OUT.fullmatch(_squeezed(_LEAD_IN.sub(" ", words))):
-            return Wish.OPT_OUT
+            return Intent.OPT_OUT
         if _wants_human(words):
-            return Wish.HUMAN
+            return Intent.HUMAN
     return None
 
 

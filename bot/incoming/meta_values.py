@@ -44,14 +44,14 @@ def as_flag(value: object) -> bool:
 
 
 def as_text(value: object) -> str:
-    """What somebody wrote, whole and unchanged, but for NUL, which stores and models refuse."""
+    """What a customer or a colleague wrote, whole and unchanged, but for NUL, which stores and models refuse."""
     if isinstance(value, str):
         return value.replace("\x00", "") if "\x00" in value else value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def is_invisible(text: str) -> bool:
-    """No more than blanks and signs that nobody sees; a lone "?" is something said."""
+    """No more than blanks and invisible characters; a lone "?" is something said."""
     return not text.strip(_BLANK)
 
 

@@ -30,7 +30,7 @@ def find_lost(
 
     `seen` are the messages, newest first, as Meta lists them; none older than `since_ms` is looked at. A customer's
     message that people have written after is theirs: it is closed as answered by them. What comes within
-    `automatic_ms` after a customer's words is Meta's own automatic reply, and nobody's.
+    `automatic_ms` after a customer's words is Meta's own automatic reply, not a colleague's.
     """
     recent = [one for one in reversed(seen) if one.message.created_at_ms >= since_ms]
     in_order = sorted(recent, key=lambda one: one.message.created_at_ms)
@@ -60,7 +60,7 @@ def find_lost(
 
 
 def is_automatic(message: ReadBack, said_ms: Sequence[int], *, within_ms: int) -> bool:
-    """Right after the customer's words (at `said_ms`) nobody types: it is Meta's own instant reply or away message."""
+    """No human types right after the customer's words (`said_ms`): it is Meta's own instant reply or away message."""
     seconds_ms = [moment // SECOND_MS * SECOND_MS for moment in said_ms]
     return any(0 <= message.created_at_ms - moment < within_ms for moment in seconds_ms)
 

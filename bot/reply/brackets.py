@@ -46,12 +46,12 @@ class Span:
 class Brackets:
     """Which bracket of a text closes which."""
 
-    def __init__(self, shape: str) -> None:
-        self._shape = shape
+    def __init__(self, folded: str) -> None:
+        self._folded = folded
         self._partner: dict[int, int] = {}
         self._stray: list[int] = []  # closing brackets that close nothing
         waiting: dict[str, list[int]] = {closer: [] for closer in _PARTNERS.values()}
-        for found in _BRACKET.finditer(shape):
+        for found in _BRACKET.finditer(folded):
             sign = found[0]
             if closer := _PARTNERS.get(sign):
                 waiting[closer].append(found.start())
@@ -67,10 +67,10 @@ class Brackets:
         stands on several lines is all the block's own.
         """
         first, last = opened[0], opened[1] - 1
-        line_end = end_of_line(self._shape, said_from)
+        line_end = end_of_line(self._folded, said_from)
         partner = self._partner.get(last, -1)
         if said_from <= partner <= min(line_end, said_from + _MOST_ON_A_LINE) or (
-            line_end < partner <= said_from + _MOST_ACROSS_LINES and may_go_on(self._shape[said_from:partner])
+            line_end < partner <= said_from + _MOST_ACROSS_LINES and may_go_on(self._folded[said_from:partner])
         ):
             return self._widened(Span(last, partner + 1, said_from, partner, closed=True), first)
         said_to = min(line_end, before)
@@ -81,7 +81,7 @@ class Brackets:
 
     def after_stray(self, at: int) -> int:
         """Behind the closing brackets at `at`, which close nothing else or not what stands there."""
-        end = _STRAY_END.match(self._shape, at)
+        end = _STRAY_END.match(self._folded, at)
         return end.end() if end else at
 
     def _widened(self, span: Span, first: int) -> Span:
@@ -96,23 +96,23 @@ class Brackets:
         return Span(start, end, span.said_from, span.said_to, closed=True)
 
 
-def fields_of(said: str, shape: str) -> list[tuple[str, str]]:
-    """`said` parted at bars and line ends, each piece with its copy in `shape`."""
-    borders = [-1, *(bar.start() for bar in BAR_OR_LINE.finditer(shape)), len(shape)]
-    return [(said[a + 1 : b], shape[a + 1 : b]) for a, b in pairwise(borders)]
+def fields_of(said: str, folded: str) -> list[tuple[str, str]]:
+    """`said` parted at bars and line ends, each piece with its copy in `folded`."""
+    borders = [-1, *(bar.start() for bar in BAR_OR_LINE.finditer(folded)), len(folded)]
+    return [(said[a + 1 : b], folded[a + 1 : b]) for a, b in pairwise(borders)]
 
 
-def end_of_line(shape: str, at: int) -> int:
-    end = shape.find("\n", at)
-    return len(shape) if end < 0 else end
+def end_of_line(folded: str, at: int) -> int:
+    end = folded.find("\n", at)
+    return len(folded) if end < 0 else end
 
 
-def is_at_line_start(shape: str, start: int) -> int | None:
+def is_at_line_start(folded: str, start: int) -> int | None:
     """Where the line begins, if only dressing stands on it before `start`."""
-    line = shape.rfind("\n", max(0, start - 8), start) + 1
+    line = folded.rfind("\n", max(0, start - 8), start) + 1
     if line == 0 and start > 7:
         return None
-    return line if LINE_START.fullmatch(shape, line, start) else None
+    return line if LINE_START.fullmatch(folded, line, start) else None
 
 
 def is_shouted(key: str) -> bool:

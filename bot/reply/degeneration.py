@@ -8,7 +8,7 @@ import regex
 from bot.text.alphabets import SCRIPTS, count_scripts
 from bot.text.visible import visible_text
 
-# A refrain may come four times; nobody says the same thing six times in a row.
+# A refrain may come four times; six times in a row is no human speech.
 _REPEATS = 6
 _LONGEST_UNIT_WORDS = 40
 _LEAST_LOOP_WORDS = 24

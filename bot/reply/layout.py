@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bot.conversation import Enclosure, PartKind
 from bot.incoming.events import Channel
 from bot.reply.brackets import utf16_units
-from bot.reply.rich_content import NOTHING, Attachment, Beside, Link
+from bot.reply.rich_content import NO_RICH_CONTENT, Attachment, Link, RichContent
 from bot.reply.splitting import limit_for, split_text
 from bot.text.urls import extension_of
 
@@ -26,26 +26,28 @@ class Arranged:
     enclosures: tuple[Enclosure, ...] = ()
 
 
-def arrange(words: str, beside: Beside = NOTHING, *, channel: Channel, has_buttons: bool, mid: str = "") -> Arranged:
+def arrange(
+    words: str, rich_content: RichContent = NO_RICH_CONTENT, *, channel: Channel, has_buttons: bool, mid: str = ""
+) -> Arranged:
     """`mid` is the message that a reaction is for.
 
     A message takes quick replies or link buttons, not both: quick replies stay, since only they can be tapped as an
     answer, and the links become lines of text. So does whatever the channel cannot carry.
     """
     limits = limit_for(channel)
-    if not beside:
+    if not rich_content:
         return Arranged(tuple(split_text(words, **limits)))
-    carried = tuple(a for a in beside.attachments if is_carried(a, channel))
-    words = _with_lines(words, [str(a) for a in beside.attachments if a not in carried and a.url not in words])
+    carried = tuple(a for a in rich_content.attachments if is_carried(a, channel))
+    words = _with_lines(words, [str(a) for a in rich_content.attachments if a not in carried and a.url not in words])
     enclosures = [Enclosure(a.kind, str(a), a.url) for a in carried]
-    if beside.reaction and mid:
-        enclosures.append(Enclosure(PartKind.REACTION, beside.reaction, mid))
+    if rich_content.reaction and mid:
+        enclosures.append(Enclosure(PartKind.REACTION, rich_content.reaction, mid))
     texts = split_text(words, **limits)
-    if beside.links and texts and not has_buttons:
-        whole = _with_lines(texts[-1], [str(link) for link in beside.links])
+    if rich_content.links and texts and not has_buttons:
+        whole = _with_lines(texts[-1], [str(link) for link in rich_content.links])
         if fits_template(texts[-1], channel) and split_text(whole, **limits) == [whole]:
-            return Arranged((*texts[:-1], whole), beside.links, tuple(enclosures))
-    words = _with_lines(words, [str(link) for link in beside.links if link.url not in words])
+            return Arranged((*texts[:-1], whole), rich_content.links, tuple(enclosures))
+    words = _with_lines(words, [str(link) for link in rich_content.links if link.url not in words])
     return Arranged(tuple(split_text(words, **limits)), (), tuple(enclosures))
 
 

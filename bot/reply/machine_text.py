@@ -110,7 +110,7 @@ _SENTINEL_WORD = KeyedPattern(
 def is_sentinel(text: str, customer_text: str = "") -> bool:
     """A word that stands for "I say nothing". The everyday ones of them count only in brackets: "(empty)".
 
-    Somebody who asks about replies may be told that none is needed.
+    A customer who asks about replies may be told that none is needed.
     """
     if _SENTINEL_WORD.search(text):
         return True
@@ -192,7 +192,7 @@ _ABOUT_TEMPLATES = KeyedPattern(r"\b(?:template|sample|example|шаблон|об
 
 
 def has_placeholder(text: str, customer_text: str = "") -> bool:
-    """A blank of a template that nobody filled in: "[имя клиента]", "{{price}}"; unless a template was asked for."""
+    """A blank of a template left unfilled: "[имя клиента]", "{{price}}"; unless a template was asked for."""
     return _PLACEHOLDER.search(text) is not None and not _ABOUT_TEMPLATES.search(customer_text)
 
 

@@ -192,7 +192,7 @@ _AFTER_A_NUDGE = KeyedPattern(
 )
 
 
-def without_kick_echo(text: str, *, nudged: bool) -> str | None:
+def without_kick(text: str, *, nudged: bool) -> str | None:
     """`text` without a leading sentence about our nudge; "" where that cannot be cut out; None where there is none.
 
     An apology for silence is ordinary politeness unless the model has just been nudged.
@@ -204,4 +204,4 @@ def without_kick_echo(text: str, *, nudged: bool) -> str | None:
     if first not in text or found.end() > text.index(first) + len(first) or len(first) > 240:
         return ""
     rest = text[text.index(first) + len(first) :].strip()
-    return rest if without_kick_echo(rest, nudged=nudged) is None else ""
+    return rest if without_kick(rest, nudged=nudged) is None else ""

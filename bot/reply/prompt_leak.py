@@ -14,7 +14,7 @@ _PARROT_QUESTION_WORDS = 3
 _PARROT_WORDS = 9
 
 
-def echoes_prompt(reply: str, system_prompt: str, quotable: str = "") -> bool:
+def leaks_prompt(reply: str, system_prompt: str, quotable: str = "") -> bool:
     """A run of at least 12 words or 80 characters of `system_prompt`, unless `quotable` has it too."""
     if not system_prompt:
         return False
@@ -22,7 +22,7 @@ def echoes_prompt(reply: str, system_prompt: str, quotable: str = "") -> bool:
     return bool(shared and shared - _runs(quotable, _RUN_WORDS, _RUN_CHARS))
 
 
-def echoes_kick(reply: str, kick: str, customer_text: str = "") -> bool:
+def leaks_kick(reply: str, kick: str, customer_text: str = "") -> bool:
     """A run of six words of the nudge that the customer did not write."""
     shared = _runs(reply, _KICK_WORDS, _RUN_CHARS) & _runs(kick, _KICK_WORDS, _RUN_CHARS)
     return bool(shared and shared - _runs(customer_text, _KICK_WORDS, _RUN_CHARS))

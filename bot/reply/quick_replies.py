@@ -24,7 +24,7 @@ from bot.reply.brackets import (
     utf16_units,
     without_spans,
 )
-from bot.text.confusables import shape_of
+from bot.text.confusables import fold_confusables
 from bot.text.keyed_patterns import KeyedPattern
 from bot.text.visible import is_blank, visible_text
 
@@ -58,38 +58,38 @@ class WithoutButtons:
 
 def take_buttons(text: str) -> WithoutButtons:
     """Cut every block out of `text`; of several the last one counts."""
-    shape = shape_of(text)
-    heads = _HEAD.find_all(shape)
+    folded = fold_confusables(text)
+    heads = _HEAD.find_all(folded)
     if not heads:
         return WithoutButtons(text, (), found=False)
     titles: tuple[str, ...] = ()
     spans: list[Span] = []
-    brackets = Brackets(shape)
+    brackets = Brackets(folded)
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         if spans and head.start() < spans[-1].end:
             continue
-        before = following.start() if following else len(shape)
-        span = _bracketed(shape, head, brackets, before) if head["open"] else _line(shape, head)
+        before = following.start() if following else len(folded)
+        span = _bracketed(folded, head, brackets, before) if head["open"] else _line(folded, head)
         if span is not None:
             spans.append(span)
-            titles = _titles_in(text, shape, span) or titles
+            titles = _titles_in(text, folded, span) or titles
     if not spans:
         return WithoutButtons(text, (), found=False)
     return WithoutButtons(without_spans(text, spans), titles, found=True)
 
 
-def _bracketed(shape: str, head: "regex.Match[str]", brackets: Brackets, before: int) -> Span | None:
+def _bracketed(folded: str, head: "regex.Match[str]", brackets: Brackets, before: int) -> Span | None:
     """A block of ours, or None for prose: a Russian word is our key only where two titles follow it."""
     key: str = head["key"]
     strong = head["open"] != "(" * len(head["open"])
     if head["bare"]:
-        ending = None if head["ends"] else _ENDING.match(shape, head.end())
+        ending = None if head["ends"] else _ENDING.match(folded, head.end())
         if ending and "|" in ending["said"]:
             return Span(head.start(), ending.end(), *ending.span("said"), closed=True)
         alone = strong and is_shouted(key) and key.isascii()
         return Span(head.start(), head.end(), head.end(), head.end(), closed=True) if alone else None
     span = brackets.span(head.span("open"), head.end(), before=before, may_go_on=_are_titles)
-    said = shape[span.said_from : span.said_to]
+    said = folded[span.said_from : span.said_to]
     if head["loose"] is not None:
         return span if is_shouted(key) and span.closed and "|" in said.lstrip("| ") else None
     if "|" in said or (strong and key.isascii()):
@@ -100,13 +100,13 @@ def _bracketed(shape: str, head: "regex.Match[str]", brackets: Brackets, before:
     return span if len(lines) <= MOST_LINES and len(titles_of(lines)) > 1 else None
 
 
-def _line(shape: str, head: "regex.Match[str]") -> Span | None:
+def _line(folded: str, head: "regex.Match[str]") -> Span | None:
     """A line of titles; behind a Russian word none of them is longer than a button."""
-    start = is_at_line_start(shape, head.start())
+    start = is_at_line_start(folded, head.start())
     if start is None:
         return None
-    end = end_of_line(shape, head.end())
-    titles = shape[head.end() : end].split("|")
+    end = end_of_line(folded, head.end())
+    titles = folded[head.end() : end].split("|")
     fits = head["key"].isascii() or all(utf16_units(title.strip(DRESSING)) <= TITLE_CHARS for title in titles)
     return Span(start, end, head.end(), end, closed=False) if len(titles) > 1 and fits else None
 
@@ -122,9 +122,9 @@ def _are_titles(said: str) -> bool:
     )
 
 
-def _titles_in(text: str, shape: str, span: Span) -> tuple[str, ...]:
+def _titles_in(text: str, folded: str, span: Span) -> tuple[str, ...]:
     said = slice(span.said_from, span.said_to)
-    return titles_of([title for title, _ in fields_of(text[said], shape[said])])
+    return titles_of([title for title, _ in fields_of(text[said], folded[said])])
 
 
 def titles_of(written: Sequence[str]) -> tuple[str, ...]:

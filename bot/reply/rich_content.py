@@ -11,8 +11,14 @@ import regex
 
 from bot.conversation import PartKind
 from bot.reply.brackets import fields_of, without_spans
-from bot.reply.rich_content_blocks import TITLE_CHARS, TITLE_DRESSING, element_blocks, may_hold_elements, reaction_in
-from bot.text.confusables import shape_of
+from bot.reply.rich_content_blocks import (
+    TITLE_CHARS,
+    TITLE_DRESSING,
+    may_hold_rich_content,
+    reaction_in,
+    rich_content_blocks,
+)
+from bot.text.confusables import fold_confusables
 from bot.text.urls import ADDRESS, addresses_in, name_of_host, public_address, trimmed
 from bot.text.visible import is_blank
 
@@ -44,7 +50,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RichContent:
     """All that is no words; nothing that the words say may hang on it."""
 
     links: tuple[Link, ...] = ()
@@ -55,50 +61,52 @@ class Beside:
         return bool(self.links or self.attachments or self.reaction)
 
 
-NOTHING = Beside()
+NO_RICH_CONTENT = RichContent()
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutElements:
+class WithoutRichContent:
     text: str
-    beside: Beside = NOTHING
+    rich_content: RichContent = NO_RICH_CONTENT
 
 
-def take_elements(text: str) -> WithoutElements:
-    """Cut every block out of `text`; an address that nobody may be sent to is cut and dropped."""
-    shape = shape_of(text)
-    if not may_hold_elements(shape):
-        return WithoutElements(text)
+def take_rich_content(text: str) -> WithoutRichContent:
+    """Cut every block out of `text`; an address that is not public is cut and dropped."""
+    folded = fold_confusables(text)
+    if not may_hold_rich_content(folded):
+        return WithoutRichContent(text)
     links: dict[str, Link] = {}
     attachments: dict[str, Attachment] = {}
     reaction = ""
     spans = []
-    for kind, span in element_blocks(shape):
+    for kind, span in rich_content_blocks(folded):
         spans.append(span)
-        said, said_shape = text[span.said_from : span.said_to], shape[span.said_from : span.said_to]
+        said, said_folded = text[span.said_from : span.said_to], folded[span.said_from : span.said_to]
         if kind == "REACT":
             reaction = reaction_in(said) or reaction
             continue
-        for title, url in _addresses_of(said, said_shape):
+        for title, url in _addresses_of(said, said_folded):
             if kind == "LINK":
                 links.setdefault(url, Link(title or name_of_host(url), url))
             else:
                 attachments.setdefault(url, Attachment(PartKind(kind.lower()), url, title))
     if not spans:
-        return WithoutElements(text)
-    beside = Beside(tuple(links.values())[:MOST_LINKS], tuple(attachments.values())[:MOST_ATTACHMENTS], reaction)
-    return WithoutElements(without_spans(text, spans), beside)
+        return WithoutRichContent(text)
+    rich_content = RichContent(
+        tuple(links.values())[:MOST_LINKS], tuple(attachments.values())[:MOST_ATTACHMENTS], reaction
+    )
+    return WithoutRichContent(without_spans(text, spans), rich_content)
 
 
-def keep_grounded(beside: Beside, known: Iterable[str]) -> Beside:
+def keep_grounded(rich_content: RichContent, known: Iterable[str]) -> RichContent:
     """Only what leads to an address that stands in one of the texts `known`."""
-    if not beside.links and not beside.attachments:
-        return beside
+    if not rich_content.links and not rich_content.attachments:
+        return rich_content
     addresses = addresses_in(known)
-    return Beside(
-        tuple(link for link in beside.links if link.url in addresses),
-        tuple(attachment for attachment in beside.attachments if attachment.url in addresses),
-        beside.reaction,
+    return RichContent(
+        tuple(link for link in rich_content.links if link.url in addresses),
+        tuple(attachment for attachment in rich_content.attachments if attachment.url in addresses),
+        rich_content.reaction,
     )
 
 
@@ -111,12 +119,12 @@ def unpack_links(packed: str) -> tuple[Link, ...]:
     return tuple(Link(title, url) for title, _, url in (line.partition("|") for line in packed.split("\n")) if url)
 
 
-def _addresses_of(said: str, shape: str) -> list[tuple[str, str]]:
+def _addresses_of(said: str, folded: str) -> list[tuple[str, str]]:
     """Title and address, pair by pair; a title stands before its address, or alone after the only one."""
     found: list[tuple[str, str]] = []
     title = ""
-    for field, field_shape in fields_of(said, shape):
-        match = ADDRESS.search(field) or ADDRESS.search(field_shape)
+    for field, field_folded in fields_of(said, folded):
+        match = ADDRESS.search(field) or ADDRESS.search(field_folded)
         if match is None:
             title = _title_of(field) or title
             continue

@@ -53,47 +53,47 @@ _EMOJI = regex.compile(r"[\p{Extended_Pictographic}\p{Regional_Indicator}]")
 _NAMED_REACTIONS = {"love": "❤", "heart": "❤", "сердце": "❤", "like": "👍", "лайк": "👍", "smile": "😊"}
 
 
-def may_hold_elements(shape: str) -> bool:
-    return _HEAD.may_match(shape)
+def may_hold_rich_content(folded: str) -> bool:
+    return _HEAD.may_match(folded)
 
 
-def element_blocks(shape: str) -> Iterator[tuple[str, Span]]:
+def rich_content_blocks(folded: str) -> Iterator[tuple[str, Span]]:
     """Kind and place of every block, in order."""
-    heads = _HEAD.find_all(shape)
+    heads = _HEAD.find_all(folded)
     if not heads:
         return
-    brackets = Brackets(shape)
+    brackets = Brackets(folded)
     end = 0
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         if head.start() < end:
             continue
-        before = following.start() if following else len(shape)
-        span = _bracketed(shape, head, brackets, before) if head["open"] else _bare(shape, head, before)
+        before = following.start() if following else len(folded)
+        span = _bracketed(folded, head, brackets, before) if head["open"] else _bare(folded, head, before)
         if span is not None:
             end = span.end
             yield next(kind for kind in _KINDS if head[kind]), span
 
 
-def _bracketed(shape: str, head: "regex.Match[str]", brackets: Brackets, before: int) -> Span | None:
+def _bracketed(folded: str, head: "regex.Match[str]", brackets: Brackets, before: int) -> Span | None:
     """A block of ours, or None for prose that looks like it: "[фото: вид сверху]", "[ссылка: в профиле]"."""
     key: str = head["key"]
     shouted, strong = is_shouted(key), head["open"] != "(" * len(head["open"])
     if head["bare"]:
-        return _spelt_out(shape, head) if strong else None
+        return _spelt_out(folded, head) if strong else None
     span = brackets.span(head.span("open"), head.end(), before=before, may_go_on=_is_one_block)
-    says = _says(shape, head, span)
+    says = _says(folded, head, span)
     plain = strong and head["loose"] is None and _PLAIN_LEAD.fullmatch(head["lead"])
     if not (says and (shouted or plain)) and not (plain and shouted and key.isascii()):
         return None
     if span.closed or not says:
         return span
-    end = (_end_of_reaction if head["REACT"] else _end_of_addresses)(shape, span.said_from, span.said_to)
+    end = (_end_of_reaction if head["REACT"] else _end_of_addresses)(folded, span.said_from, span.said_to)
     return replace(span, said_to=end, end=brackets.after_stray(end))
 
 
-def _spelt_out(shape: str, head: "regex.Match[str]") -> Span | None:
+def _spelt_out(folded: str, head: "regex.Match[str]") -> Span | None:
     """`<LINK>...</LINK>`, or else a key alone in its brackets."""
-    ending = None if "/" in head["lead"] else _ENDING.match(shape, head.end())
+    ending = None if "/" in head["lead"] else _ENDING.match(folded, head.end())
     if ending and _holds_address(ending["said"]):
         return Span(head.start(), ending.end(), *ending.span("said"), closed=True)
     if head["key"] in ("LINK", "IMAGE", "FILE", "REACT"):
@@ -101,27 +101,27 @@ def _spelt_out(shape: str, head: "regex.Match[str]") -> Span | None:
     return None
 
 
-def _bare(shape: str, head: "regex.Match[str]", before: int) -> Span | None:
+def _bare(folded: str, head: "regex.Match[str]", before: int) -> Span | None:
     """A line of title and address and nothing else; or these two with a bar or quotes, among words that stay."""
-    line_end = end_of_line(shape, head.end())
+    line_end = end_of_line(folded, head.end())
     limit = min(before, line_end)
-    said = shape[head.end() : limit]
-    start = is_at_line_start(shape, head.start())
+    said = folded[head.end() : limit]
+    start = is_at_line_start(folded, head.start())
     if head["key"] in _ALONE_ON_A_LINE and start is not None and limit == line_end and _is_whole(said, head):
         return Span(start, limit, head.end(), limit, closed=False)
     address = ADDRESS.search(said) if head["key"].isascii() and not head["REACT"] else None
     if address is None or address.start() > TITLE_CHARS:
         return None
-    quoted = shape[head.start() - 1 : head.start()] in tuple(_QUOTE_BEFORE)
+    quoted = folded[head.start() - 1 : head.start()] in tuple(_QUOTE_BEFORE)
     if not quoted and "|" not in said[: address.start()]:
         return None
     said_to = head.end() + address.start() + len(trimmed(address[0]))
-    quote = _QUOTE_BEHIND.match(shape, said_to) if quoted else None
+    quote = _QUOTE_BEHIND.match(folded, said_to) if quoted else None
     return Span(head.start() - quoted, quote.end() if quote else said_to, head.end(), said_to, closed=False)
 
 
-def _says(shape: str, head: "regex.Match[str]", span: Span) -> bool:
-    said = shape[span.said_from : span.said_to]
+def _says(folded: str, head: "regex.Match[str]", span: Span) -> bool:
+    said = folded[span.said_from : span.said_to]
     return bool(reaction_in(said)) if head["REACT"] else _holds_address(said)
 
 
@@ -157,22 +157,22 @@ def _is_whole(said: str, head: "regex.Match[str]") -> bool:
     return _holds_address(said)
 
 
-def _end_of_addresses(shape: str, start: int, limit: int) -> int:
+def _end_of_addresses(folded: str, start: int, limit: int) -> int:
     """Behind the last address from `start` on, and behind a title that a bar joins to it."""
     end = start
-    while address := ADDRESS.search(shape, end, limit):
-        if end > start and "|" not in shape[end : address.start()]:
+    while address := ADDRESS.search(folded, end, limit):
+        if end > start and "|" not in folded[end : address.start()]:
             break
         end = address.start() + len(trimmed(address[0]))
-    title = shape[end:limit]
+    title = folded[end:limit]
     if not title.lstrip().startswith("|"):
         return end
-    return limit if _is_short_title(title) else shape.index("|", end) + 1
+    return limit if _is_short_title(title) else folded.index("|", end) + 1
 
 
-def _end_of_reaction(shape: str, start: int, limit: int) -> int:
-    emoji = reaction_in(shape[start:limit])
-    return max(shape.find(emoji, start, limit), start) + len(emoji) if not _named(shape[start:limit]) else limit
+def _end_of_reaction(folded: str, start: int, limit: int) -> int:
+    emoji = reaction_in(folded[start:limit])
+    return max(folded.find(emoji, start, limit), start) + len(emoji) if not _named(folded[start:limit]) else limit
 
 
 def _is_short_title(title: str) -> bool:

@@ -8,7 +8,7 @@ from bot.reply.degeneration import is_garbled, is_looping
 from bot.reply.hygiene import clean
 from bot.reply.machine_text import has_tool_syntax, is_json_wrapper, is_machine_text, is_refusal, is_sentinel
 from bot.reply.non_answers import is_monologue
-from bot.reply.prompt_leak import echoes_prompt
+from bot.reply.prompt_leak import leaks_prompt
 from bot.reply.tags import parse_tags
 from bot.text.keyed_patterns import KeyedPattern
 from bot.text.language import disagrees
@@ -65,7 +65,7 @@ def _passes(text: str, customer_text: str, system_prompt: str, known: str, tools
         return False
     if has_tool_syntax(text, tools) or any(name in text for name in tools):
         return False
-    if echoes_prompt(text, system_prompt, customer_text) or disagrees(text, customer_text) is not None:
+    if leaks_prompt(text, system_prompt, customer_text) or disagrees(text, customer_text) is not None:
         return False
     facts = {_bare(fact) for fact in _FACT.findall(text)}
     return facts <= {_bare(fact) for fact in _FACT.findall(f"{known}\n{customer_text}")}

@@ -29,7 +29,7 @@ def split_text(text: str, *, max_bytes: int | None = None, max_chars: int | None
     """Parts of `text` in order, each within the limits and readable; together they are the text but for white space.
 
     `max_chars` counts UTF-16 units, the strictest reading of "characters". A word longer than a part (a long address)
-    is cut between grapheme clusters, a cluster longer than a part between code points. A part that nobody could read
+    is cut between grapheme clusters, a cluster longer than a part between code points. A part without visible text
     (a lone dash between two cuts) is left out. Raises ValueError for a limit below one code point.
     """
     if (max_bytes is not None and max_bytes < 4) or (max_chars is not None and max_chars < 2):

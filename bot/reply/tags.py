@@ -13,9 +13,9 @@ from functools import lru_cache
 import regex
 
 from bot.reply.quick_replies import take_buttons
-from bot.reply.rich_content import NOTHING, Beside, take_elements
+from bot.reply.rich_content import NO_RICH_CONTENT, RichContent, take_rich_content
 from bot.reply.tag_values import DEFAULT_TASK, DEFAULT_VERDICT, TAG_KEYS, parse_value
-from bot.text.confusables import shape_of
+from bot.text.confusables import fold_confusables
 
 # A rewrite that unfolds more often than this was built to: its lines are dropped whole.
 _MAX_PASSES = 4
@@ -50,8 +50,8 @@ class TaggedReply:
     """A reply without its tags, and what they said.
 
     `verdict` and `task` fall back to their defaults, `stage` to the previous one; `missing` lists the keys that had no
-    valid value, `invalid` counts recognised tags whose value was not, `leaked` says that the last guard had to cut.
-    `buttons` are answers for the customer to tap, `beside` is what else comes with the words.
+    valid value, `invalid` counts recognised tags whose value was not, `cut_by_guard`: the last guard had to cut.
+    `buttons` are answers for the customer to tap, `rich_content` is what else comes with the words.
     """
 
     text: str
@@ -60,9 +60,9 @@ class TaggedReply:
     stage: str
     missing: tuple[str, ...]
     invalid: int
-    leaked: bool
+    cut_by_guard: bool
     buttons: tuple[str, ...] = ()
-    beside: Beside = NOTHING
+    rich_content: RichContent = NO_RICH_CONTENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
     found: dict[str, str] = {}
     invalid = 0
     parted = take_buttons(text.replace(_CUT, ""))
-    laid = take_elements(parted.text)
+    laid = take_rich_content(parted.text)
     cut = laid.text
     for _ in range(_MAX_PASSES):
         tags = _find_tags(cut, key_pattern, names)
@@ -94,7 +94,7 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
         invalid += sum(tag.value is None and tag.counts for tag in tags)
         cut = _cut_spans(cut, tags)
     # Cutting tags may have closed what was open.
-    guarded = take_elements(take_buttons(_guard(cut, key_pattern, names)).text).text
+    guarded = take_rich_content(take_buttons(_guard(cut, key_pattern, names)).text).text
     return TaggedReply(
         text=guarded,
         verdict=found.get("VERDICT", DEFAULT_VERDICT),
@@ -102,23 +102,23 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
         stage=found.get("STAGE", previous_stage),
         missing=tuple(key for key in TAG_KEYS if key not in found),
         invalid=invalid,
-        leaked=guarded != cut,
+        cut_by_guard=guarded != cut,
         buttons=parted.titles,
-        beside=laid.beside,
+        rich_content=laid.rich_content,
     )
 
 
 def neutralise_tags(text: str) -> str:
     """Customer text with full-width signs where it imitates a tag, so that the model takes it for the quote it is."""
-    shaped = shape_of(text)
-    hits = list(_key_pattern(tuple(sorted(_ALIASES))).finditer(shaped))
+    folded = fold_confusables(text)
+    hits = list(_key_pattern(tuple(sorted(_ALIASES))).finditer(folded))
     if not hits:
         return text
     signs = list(text)
     for hit in hits:
-        opener = _opener_before(shaped, hit.start())
+        opener = _opener_before(folded, hit.start())
         if opener is not None:
-            signs[opener] = chr(ord(shaped[opener]) + 0xFEE0)
+            signs[opener] = chr(ord(folded[opener]) + 0xFEE0)
         if hit["key"].isupper() and hit["sign"] and (opener is not None or hit["key"] in TAG_KEYS):
             signs[hit.start("sign")] = chr(ord(hit["sign"][0]) + 0xFEE0) if hit["sign"] in ":=" else "\u2013"
     return "".join(signs)
@@ -135,44 +135,44 @@ def _key_pattern(aliases: tuple[str, ...]) -> "regex.Pattern[str]":
 
 
 def _find_tags(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str]) -> list[_Tag]:
-    shaped = shape_of(text)
-    hits = list(key_pattern.finditer(shaped))
-    tags = [_Tag(loose.start(), loose.end(), "STAGE", None) for loose in _LOOSE.finditer(shaped)]
+    folded = fold_confusables(text)
+    hits = list(key_pattern.finditer(folded))
+    tags = [_Tag(loose.start(), loose.end(), "STAGE", None) for loose in _LOOSE.finditer(folded)]
     last: _Tag | None = None
     for index, hit in enumerate(hits):
-        following = hits[index + 1].start() if index + 1 < len(hits) else len(shaped)
-        tag = _read_hit(shaped, hit, following, last, names)
+        following = hits[index + 1].start() if index + 1 < len(hits) else len(folded)
+        tag = _read_hit(folded, hit, following, last, names)
         if tag is not None:
             last = tag
             tags.append(tag)
-    truncated = _TRUNCATED.search(shaped)
+    truncated = _TRUNCATED.search(folded)
     if truncated:
         tags.append(_Tag(truncated.start(), len(text), "VERDICT", None))
     return sorted(tags, key=lambda tag: tag.start)
 
 
 def _read_hit(
-    shaped: str, hit: "regex.Match[str]", following: int, last: _Tag | None, names: Mapping[str, str]
+    folded: str, hit: "regex.Match[str]", following: int, last: _Tag | None, names: Mapping[str, str]
 ) -> _Tag | None:
     """The tag at this key, or None where the key is a word of the prose."""
     word: str = hit["key"]
     key = names.get(word.upper(), word.upper())
-    opener = _opener_before(shaped, hit.start(), last.end if last else 0)
-    if hit["sign"] == ">" and (opener is None or shaped[opener] != "<"):
+    opener = _opener_before(folded, hit.start(), last.end if last else 0)
+    if hit["sign"] == ">" and (opener is None or folded[opener] != "<"):
         return None  # ">" is a sign only in <STAGE>CONSULT</STAGE>
-    if opener is not None and shaped[opener] == "<" and "/" in shaped[opener : hit.start()]:
-        return _Tag(opener, min(hit.end() + (hit["bare"] is not None), len(shaped)), key, None, counts=False)
-    chunk = _VALUE.match(shaped, hit.end())
+    if opener is not None and folded[opener] == "<" and "/" in folded[opener : hit.start()]:
+        return _Tag(opener, min(hit.end() + (hit["bare"] is not None), len(folded)), key, None, counts=False)
+    chunk = _VALUE.match(folded, hit.end())
     value_end = min(chunk.end() if chunk else hit.end(), following)
-    raw = shaped[hit.end() : value_end].rstrip(_DRESSING + "|/-" + _OPENERS)
+    raw = folded[hit.end() : value_end].rstrip(_DRESSING + "|/-" + _OPENERS)
     value_end = hit.end() + len(raw)
-    while value_end < len(shaped) and shaped[value_end] in _DRESSING:
+    while value_end < len(folded) and folded[value_end] in _DRESSING:
         value_end += 1
-    closed = shaped[value_end : value_end + 1] in tuple(_CLOSERS)
-    chained = last is not None and _SEPARATORS.fullmatch(shaped, last.end, hit.start()) is not None
+    closed = folded[value_end : value_end + 1] in tuple(_CLOSERS)
+    chained = last is not None and _SEPARATORS.fullmatch(folded, last.end, hit.start()) is not None
     is_upper = word in TAG_KEYS
     value = parse_value(key, raw)
-    whole_line = _is_whole_line(shaped, hit.start() if opener is None else opener, value_end)
+    whole_line = _is_whole_line(folded, hit.start() if opener is None else opener, value_end)
 
     if value is None and (opener is not None or is_upper):
         first = raw.split(" ", 1)[0]
@@ -184,39 +184,39 @@ def _read_hit(
     elif hit["bare"] is not None:
         accepted = is_upper and opener is not None and closed
     else:
-        by_form = opener is not None and (shaped[opener] != "(" and word.upper() in TAG_KEYS)
+        by_form = opener is not None and (folded[opener] != "(" and word.upper() in TAG_KEYS)
         accepted = opener is not None and (is_upper or by_form or _CODE_LIKE.fullmatch(raw) is not None)
         accepted = accepted or (chained and is_upper)
     if not accepted:
         return None
     if opener is not None or closed:
-        rest = _REST_OF_BLOCK.match(shaped, value_end, following)
+        rest = _REST_OF_BLOCK.match(folded, value_end, following)
         value_end = rest.end() if rest else value_end
     return _Tag(hit.start() if opener is None else opener, value_end, key, value)
 
 
-def _opener_before(shaped: str, start: int, floor: int = 0) -> int | None:
+def _opener_before(folded: str, start: int, floor: int = 0) -> int | None:
     """Where the bracket right before `start` is; dressing and a closing-tag slash may stand between."""
     at = start
-    while at > max(floor, start - 6) and shaped[at - 1] in _DRESSING + "/":
+    while at > max(floor, start - 6) and folded[at - 1] in _DRESSING + "/":
         at -= 1
-    if at <= floor or shaped[at - 1] not in _OPENERS:
+    if at <= floor or folded[at - 1] not in _OPENERS:
         return None
     first = at - 1
-    while first > max(floor, at - 4) and shaped[first - 1] in _OPENERS:
+    while first > max(floor, at - 4) and folded[first - 1] in _OPENERS:
         first -= 1
     return first
 
 
-def _is_whole_line(shaped: str, start: int, end: int) -> bool:
-    line_start = shaped.rfind("\n", max(0, start - 200), start) + 1
+def _is_whole_line(folded: str, start: int, end: int) -> bool:
+    line_start = folded.rfind("\n", max(0, start - 200), start) + 1
     if line_start == 0 and start > 200:
         return False
-    line_end = shaped.find("\n", end, end + 200)
-    tail = shaped[end:] if line_end < 0 and len(shaped) - end <= 200 else shaped[end : max(line_end, end)]
-    if line_end < 0 and len(shaped) - end > 200:
+    line_end = folded.find("\n", end, end + 200)
+    tail = folded[end:] if line_end < 0 and len(folded) - end <= 200 else folded[end : max(line_end, end)]
+    if line_end < 0 and len(folded) - end > 200:
         return False
-    return not (shaped[line_start:start] + tail).strip(_DRESSING + "-•.;,|#>\r")
+    return not (folded[line_start:start] + tail).strip(_DRESSING + "-•.;,|#>\r")
 
 
 def _cut_spans(text: str, tags: list[_Tag]) -> str:
@@ -240,14 +240,14 @@ def _tidy(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-_LEAK = regex.compile(r"(?<![^\W_])[\[({<]{0,3}[ ]?(?:VERDICT|TASK|STAGE)[\"'*_`]{0,3}[ ]{0,3}[:=]")
+_TAG_LEFT = regex.compile(r"(?<![^\W_])[\[({<]{0,3}[ ]?(?:VERDICT|TASK|STAGE)[\"'*_`]{0,3}[ ]{0,3}[:=]")
 
 
 def _guard(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str]) -> str:
     """The last line of defence: whatever still looks like a tag of ours goes, to the end of its line."""
     lines: list[str] = []
     for line in text.split("\n"):
-        found = _LEAK.search(shape_of(line))
+        found = _TAG_LEFT.search(fold_confusables(line))
         rest = line[: found.start()].rstrip() if found else line
         lines.append("" if _find_tags(rest, key_pattern, names) else rest)
     return text if lines == text.split("\n") else _tidy("\n".join(lines))

@@ -15,8 +15,8 @@ from bot.reply.machine_text import (
     is_sentinel,
     names_its_maker,
 )
-from bot.reply.non_answers import announces_a_lookup, is_monologue, plays_both_sides, without_kick_echo
-from bot.reply.prompt_leak import echoes_kick, echoes_prompt, parrots
+from bot.reply.non_answers import announces_a_lookup, is_monologue, plays_both_sides, without_kick
+from bot.reply.prompt_leak import leaks_kick, leaks_prompt, parrots
 from bot.reply.tags import TaggedReply, parse_tags
 from bot.text.language import disagrees
 from bot.text.sentences import trim_to_last_sentence
@@ -29,7 +29,7 @@ _LEAST_CUT_CHARS = 40
 # A server that stopped at once writes the end token and little else.
 _NEXT_TO_NO_TOKENS = 3
 
-# More than this nobody reads in a direct message, and far more is no reply at all.
+# More than this is not read in a direct message, and far more is no reply at all.
 _MOST_CHARS = 4000
 _MOST_RAW_CHARS = 60_000
 
@@ -98,10 +98,10 @@ def judge(completion: Completion, context: ReplyContext) -> Judgement:
         return Judgement(Verdict.RETRY_REQUIRED, "json_wrapper", hint="plain_words")
     unkicked = _without_kick(reply.text, context)
     if is_blank(unkicked):
-        return Judgement(Verdict.RETRY_REQUIRED, "kick_echo")
+        return Judgement(Verdict.RETRY_REQUIRED, "kick_leak")
     if unkicked != reply.text:
         reply = replace(reply, text=unkicked)
-    return next(_leaks(reply.text, context), None) or _judge_readable(completion, reply, context)
+    return next(_machine_text(reply.text, context), None) or _judge_readable(completion, reply, context)
 
 
 def _rule_of_blank(content: str) -> str:
@@ -145,20 +145,20 @@ def _judge_emptied(completion: Completion, cleaned: Cleaned, context: ReplyConte
 
 
 def _without_kick(text: str, context: ReplyContext) -> str:
-    if context.kick and echoes_kick(text, context.kick, f"{context.customer_text}\n{context.quotable}"):
+    if context.kick and leaks_kick(text, context.kick, f"{context.customer_text}\n{context.quotable}"):
         return ""
-    rest = without_kick_echo(text, nudged=bool(context.kick))
+    rest = without_kick(text, nudged=bool(context.kick))
     return text if rest is None else rest
 
 
-def _leaks(text: str, context: ReplyContext) -> Iterator[Judgement]:
+def _machine_text(text: str, context: ReplyContext) -> Iterator[Judgement]:
     """What must never be shown, in order; the text itself is not handed on."""
     checks: tuple[tuple[str, Verdict, Callable[[str], bool]], ...] = (
         ("sentinel", Verdict.RETRY_REQUIRED, lambda t: is_sentinel(t, context.customer_text)),
         ("machine_text", Verdict.RETRY_REQUIRED, is_machine_text),
         ("refusal", Verdict.FAILED_FALLBACK, is_refusal),
         ("identity", Verdict.RETRY_REQUIRED, names_its_maker),
-        ("prompt_echo", Verdict.RETRY_REQUIRED, lambda t: _recites(t, context)),
+        ("prompt_leak", Verdict.RETRY_REQUIRED, lambda t: _recites(t, context)),
         ("parrot", Verdict.RETRY_REQUIRED, lambda t: parrots(t, context.customer_text)),
         ("monologue", Verdict.RETRY_REQUIRED, is_monologue),
         ("both_sides", Verdict.RETRY_REQUIRED, plays_both_sides),
@@ -172,7 +172,7 @@ def _leaks(text: str, context: ReplyContext) -> Iterator[Judgement]:
 
 
 def _recites(text: str, context: ReplyContext) -> bool:
-    return echoes_prompt(text, context.system_prompt, f"{context.quotable}\n{context.customer_text}")
+    return leaks_prompt(text, context.system_prompt, f"{context.quotable}\n{context.customer_text}")
 
 
 def _judge_readable(completion: Completion, reply: TaggedReply, context: ReplyContext) -> Judgement:

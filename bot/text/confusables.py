@@ -36,15 +36,15 @@ _LATIN_LETTER = re.compile(r"[A-Za-z]")
 
 
 @lru_cache(maxsize=8)
-def shape_of(text: str) -> str:
+def fold_confusables(text: str) -> str:
     """`text` with ASCII signs, plain letters, and every word of two alphabets in the one that it can be read in."""
     plain = text.translate(_TO_PLAIN) if _FOREIGN.search(text) else text
     if _LATIN_LETTER.search(plain) and _CYRILLIC.search(plain):
-        return str(_MIXED_WORD.sub(_fold_word, plain))
+        return str(_MIXED_WORD.sub(_fold_mixed_word, plain))
     return plain
 
 
-def _fold_word(match: "regex.Match[str]") -> str:
+def _fold_mixed_word(match: "regex.Match[str]") -> str:
     word: str = match[0]
     latin = word.translate(_TO_LATIN)
     return word.translate(_TO_CYRILLIC) if _CYRILLIC.search(latin) else latin

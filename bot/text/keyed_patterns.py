@@ -14,7 +14,7 @@ class KeyedPattern:
     """A pattern of which every match holds one of `keys`, in whatever case; without keys only its compiling is late.
 
     `keys` are parted by a comma and a space, so that they read like the words they are. `made` holds all patterns of
-    the process, for whoever has a quiet moment to compile them.
+    the process, for the caller that compiles them in a quiet moment.
     """
 
     __slots__ = ("_compiled", "flags", "keys", "source")

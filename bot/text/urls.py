@@ -15,7 +15,7 @@ _OF_ADDRESS = regex.compile(rf"{_IN_ADDRESS}++")
 _TRAILING = ".,;:!?…*_~"
 _LABEL = regex.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMERIC = regex.compile(r"\d+|0x[0-9a-f]*")
-# Names that mean nothing to anybody outside, and those of the samples in prompts.
+# Names that mean nothing outside a network, and those of the samples in prompts.
 _PRIVATE_ENDS = frozenset(
     {"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "arpa", "invalid", "test"}
 )
@@ -31,7 +31,7 @@ def trimmed(written: str) -> str:
 
 
 def public_address(written: str) -> str:
-    """`written` in the one spelling that Meta takes, or "" where nobody may be sent there.
+    """`written` in the one spelling that Meta takes, or "" where customers may not be sent there.
 
     Only http and https, without credentials, to a public host, in at most `MOST_BYTES`. What a name resolves to is
     not looked up: Meta fetches pictures, the customer opens links, and we do neither.

@@ -4,7 +4,7 @@ import re
 
 import regex
 
-# Categories alone do not do: the braille blank is a symbol and the Hangul fillers are letters, yet nobody sees them.
+# Categories alone do not do: the braille blank is a symbol and the Hangul fillers are letters, yet they are invisible.
 # Unassigned code points stay, since they may be emoji newer than our tables.
 _INVISIBLE = regex.compile(
     r"[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}"
@@ -12,7 +12,7 @@ _INVISIBLE = regex.compile(
     r"\u2800\u115F\u1160\u3164\uFFA0]+"
 )
 
-# Box drawing and the replacement character are symbols by category, but nobody reads them.
+# Box drawing and the replacement character are symbols by category, but they say nothing.
 _READABLE = regex.compile(
     r"(?![\u2500-\u259F\uFFFC\uFFFD])"
     r"[\p{L}\p{N}\p{So}\p{Sc}\p{Extended_Pictographic}\p{Emoji_Modifier}\u20E3+%\u00B1\u00D7\u00F7\u221A\u221E\u2248]"

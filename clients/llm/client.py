@@ -73,7 +73,7 @@ class LLMClient:
         return self._known.takes_tools(model)
 
     def fit(self, request: ModelRequest) -> ModelRequest:
-        """The request as it would go out: without the wishes that its model has refused before."""
+        """The request as it would go out: without the fields that its model has refused before."""
         return self._known.fit(request)
 
     async def complete(self, request: ModelRequest, deadlines: Deadlines) -> Completion:
@@ -124,11 +124,11 @@ class LLMClient:
 
     def _fail(self, call: "_Call", request: ModelRequest, sent: dict[str, Any], refusal: Refusal) -> NoReturn:
         fault, status, detail = sort_failure(refusal.status, refusal.body)
-        wish = retry_after_seconds(refusal.retry_after, refusal.body, now_ms=self._clock())
+        retry_after = retry_after_seconds(refusal.retry_after, refusal.body, now_ms=self._clock())
         repair = self._known.learn(request, refusal.status, refusal.body, sent)
         if repair and fault is CallFault.OVERLOADED:
             fault = CallFault.BAD_REQUEST  # said with a 500, and yet it is the request
-        raise call.failure(fault, status=status, retry_after=wish, detail=detail, repair=repair)
+        raise call.failure(fault, status=status, retry_after=retry_after, detail=detail, repair=repair)
 
 
 class _Call:
@@ -271,8 +271,8 @@ class _Call:
         if self.draft.has_text:
             self.draft.finish_reason = "content_filter" if fault is CallFault.MODERATION else "error"
             return self._completion(complete=False)
-        wish = retry_after_seconds(None, error, now_ms=0)  # a number of seconds, if anything
-        raise self.failure(fault, status=status, retry_after=wish, detail=detail)
+        retry_after = retry_after_seconds(None, error, now_ms=0)  # a number of seconds, if anything
+        raise self.failure(fault, status=status, retry_after=retry_after, detail=detail)
 
     def _completion(self, *, complete: bool) -> Completion:
         return self.draft.completion(

@@ -157,16 +157,16 @@ def places_in(value: Any, *, depth: int = 0) -> Iterator[Sequence[Any]]:
 
 
 def retry_after_seconds(header: str | None, body: Any, *, now_ms: int) -> float | None:
-    """The server's own wish: `Retry-After` in seconds or as a date, else OpenRouter's `error.availability`."""
+    """What the server asks for: `Retry-After` in seconds or as a date, else OpenRouter's `error.availability`."""
     availability = error_object(body).get("availability")
-    wish = header or (availability.get("retry_after") if isinstance(availability, Mapping) else None)
-    if wish is None or isinstance(wish, bool):
+    retry_after = header or (availability.get("retry_after") if isinstance(availability, Mapping) else None)
+    if retry_after is None or isinstance(retry_after, bool):
         return None
     try:
-        seconds = float(wish)
+        seconds = float(retry_after)
     except (TypeError, ValueError):
         try:
-            seconds = parsedate_to_datetime(str(wish)).timestamp() - now_ms / 1000
+            seconds = parsedate_to_datetime(str(retry_after)).timestamp() - now_ms / 1000
         except (ValueError, OverflowError):
             return None
     return max(0.0, seconds) if math.isfinite(seconds) else None

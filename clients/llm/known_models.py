@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 from bot.agent.repairs import Repair
 from clients.llm.errors import refused_fields
-from clients.llm.manners import Manners
-from clients.llm.refusals import lesson_of
+from clients.llm.quirks import ModelQuirks
+from clients.llm.refusals import learned_from
 from clients.llm.requests import OPTIONAL_FIELDS, ROUTER_FIELDS, ModelRequest
 
 LOW_BALANCE = "low_balance"  # what is learned from a 402: shorter answers, as long as the money lasts
-_UNKNOWN = Manners()
+_UNKNOWN = ModelQuirks()
 
 
 class KnownModels:
@@ -22,11 +22,11 @@ class KnownModels:
         self._knows_router_fields = (urlsplit(url).hostname or "").endswith("openrouter.ai")
         self._clock = clock
         self._on_learned = on_learned
-        self._manners: dict[str, Manners] = {}
+        self._quirks: dict[str, ModelQuirks] = {}
         self._told: set[tuple[str, str]] = set()
 
-    def of(self, model: str) -> Manners:
-        return self._manners.get(model, _UNKNOWN)
+    def of(self, model: str) -> ModelQuirks:
+        return self._quirks.get(model, _UNKNOWN)
 
     def takes_tools(self, model: str) -> bool:
         return self.of(model).takes_tools(now_ms=self._clock())
@@ -47,7 +47,7 @@ class KnownModels:
             refused |= ROUTER_FIELDS & sent.keys()
         if refused:
             known = self.of(model)
-            self._manners[model] = replace(known, without=known.without | refused)
+            self._quirks[model] = replace(known, without=known.without | refused)
             for field in sorted(refused):
                 self._tell(model, f"without {field}")
         return bool(refused)
@@ -58,12 +58,12 @@ class KnownModels:
         Another call may have learned it meanwhile: then asking again helps all the same.
         """
         model = request.model
-        lesson = lesson_of(status, refusal, request, sent, self.of(model), now_ms=self._clock())
-        if lesson is None:
+        learned = learned_from(status, refusal, request, sent, self.of(model), now_ms=self._clock())
+        if learned is None:
             return Repair.NONE
-        self._manners[model] = lesson.manners
-        self._tell(model, LOW_BALANCE if status == 402 else lesson.repair.value)
-        return lesson.repair
+        self._quirks[model] = learned.quirks
+        self._tell(model, LOW_BALANCE if status == 402 else learned.repair.value)
+        return learned.repair
 
     def _tell(self, model: str, what: str) -> None:
         if (model, what) not in self._told:

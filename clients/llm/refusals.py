@@ -1,6 +1,6 @@
 """Which refusals tell what a model at its server is like, in the words of the servers, and what is learned from each.
 
-One table: the wording, and the repair (`bot.agent.repairs`) that `Manners` then applies to every later request. A
+One table: the wording, and the repair (`bot.agent.repairs`) that `ModelQuirks` then applies to every later request. A
 refusal teaches only what the refused request held: "tools are not supported" is no reason for one that had none.
 """
 
@@ -13,15 +13,15 @@ from typing import Any, Final
 
 from bot.agent.repairs import Repair
 from clients.llm.errors import error_object, places_in, refused_fields, words_of
-from clients.llm.manners import LIMIT_NAMES, PASSING_MS, THOUGHTS, Manners
+from clients.llm.quirks import LIMIT_NAMES, PASSING_MS, THOUGHTS, ModelQuirks
 from clients.llm.requests import ModelRequest
-from clients.llm.token_limits import Room, room_in
+from clients.llm.token_limits import TokenLimits, token_limits_in
 
 # Statuses of which the request may be the cause. 402: the balance; 404 and 405: no such feature for this model;
 # 500: llama.cpp and templates that raise; None: an error inside a 200.
 _TELLING: Final = frozenset({None, 400, 402, 404, 405, 413, 422, 429, 500, 501})
 ROUTED_NOWHERE: Final = 404  # a router's: no endpoint of the model can do it just now
-_ONLY_ROOM: Final = frozenset({402, 429})  # an answer that is too dear or too large, and nothing else
+_ONLY_LIMIT: Final = frozenset({402, 429})  # an answer that is too dear or too large, and nothing else
 
 _NOT: Final = (
     r"(?:is|are)? ?(?:currently |yet )?(?:not|n't) (?:yet |currently )?(?:supported|enabled|available|allowed)"
@@ -92,38 +92,38 @@ _WORDINGS: Final[Mapping[Repair, re.Pattern[str]]] = {
     )
 }
 _OPTIONAL_SYSTEM: Final = re.compile(r"optional\)? system", re.IGNORECASE)
-_ROOM_WANTED: Final = re.compile(
+_LIMIT_WANTED: Final = re.compile(
     r"fewer max_tokens|max_(?:completion_)?tokens.{0,40}(?:too large|exceeds)", re.IGNORECASE
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """`manners` are those of the model from here on."""
+class LearnedQuirk:
+    """`quirks` are those of the model from here on."""
 
     repair: Repair
-    manners: Manners
+    quirks: ModelQuirks
 
 
-def lesson_of(
-    status: int | None, body: Any, request: ModelRequest, sent: Mapping[str, Any], known: Manners, *, now_ms: int
-) -> Lesson | None:
+def learned_from(
+    status: int | None, body: Any, request: ModelRequest, sent: Mapping[str, Any], known: ModelQuirks, *, now_ms: int
+) -> LearnedQuirk | None:
     """What this refusal of `request`, which went out as the JSON body `sent`, teaches; None: nothing to go by."""
     if status not in _TELLING:
         return None
     text = words_of(body)
-    if status in _ONLY_ROOM:
-        return _room_lesson(text, request, known, now_ms)
+    if status in _ONLY_LIMIT:
+        return _learned_limit(text, request, known, now_ms)
     name = next((name for name in LIMIT_NAMES if name in sent), "")
     if _refuses_limit_name(body, text, name):
         # Another call may have learned it while this one was on its way: asked again it goes out right.
         renamed = known.after_limit_name(name)
-        return Lesson(Repair.LIMIT_NAME, renamed) if renamed else None
+        return LearnedQuirk(Repair.LIMIT_NAME, renamed) if renamed else None
     repair = _told(body, text, sent)
     if repair is Repair.NO_TOOLS:
         until_ms = now_ms + PASSING_MS if status == ROUTED_NOWHERE else math.inf
-        return Lesson(repair, replace(known, no_tools_until_ms=until_ms))
-    return Lesson(repair, _learned(known, repair)) if repair else _room_lesson(text, request, known, now_ms)
+        return LearnedQuirk(repair, replace(known, no_tools_until_ms=until_ms))
+    return LearnedQuirk(repair, _learned(known, repair)) if repair else _learned_limit(text, request, known, now_ms)
 
 
 def _refuses_limit_name(body: Any, text: str, name: str) -> bool:
@@ -131,7 +131,7 @@ def _refuses_limit_name(body: Any, text: str, name: str) -> bool:
     if name == "max_tokens" and re.search(r"use [`'\"]?max_completion_tokens", text, re.IGNORECASE):
         return True
     unnamed = {**error_object(body), "param": None}
-    return bool(refused_fields(unnamed, frozenset({name}) - {""})) and room_in(text) is None
+    return bool(refused_fields(unnamed, frozenset({name}) - {""})) and token_limits_in(text) is None
 
 
 def _told(body: Any, text: str, sent: Mapping[str, Any]) -> Repair:
@@ -149,12 +149,12 @@ def _told(body: Any, text: str, sent: Mapping[str, Any]) -> Repair:
     return Repair.NONE
 
 
-def _room_lesson(text: str, request: ModelRequest, known: Manners, now_ms: int) -> Lesson | None:
-    room = room_in(text)
-    if room is None and _ROOM_WANTED.search(text):
-        room = Room()
-    manners = known.with_room(room, request, now_ms=now_ms) if room is not None else None
-    return Lesson(Repair.FEWER_TOKENS, manners) if manners else None
+def _learned_limit(text: str, request: ModelRequest, known: ModelQuirks, now_ms: int) -> LearnedQuirk | None:
+    limits = token_limits_in(text)
+    if limits is None and _LIMIT_WANTED.search(text):
+        limits = TokenLimits()
+    quirks = known.with_token_limits(limits, request, now_ms=now_ms) if limits is not None else None
+    return LearnedQuirk(Repair.FEWER_TOKENS, quirks) if quirks else None
 
 
 _FIELD_OF: Final[Mapping[Repair, str]] = {
@@ -164,7 +164,7 @@ _FIELD_OF: Final[Mapping[Repair, str]] = {
 }
 
 
-def _learned(known: Manners, repair: Repair) -> Manners:
+def _learned(known: ModelQuirks, repair: Repair) -> ModelQuirks:
     match repair:
         case Repair.NO_THOUGHTS:
             return replace(known, takes_thoughts=False)

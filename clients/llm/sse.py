@@ -1,4 +1,8 @@
-"""Server-sent events, read from bytes as they come: only the data, since nothing else carries meaning here."""
+"""Server-sent events, read from bytes as they come: only the data, since nothing else carries meaning here.
+
+An event costs 1.3 us of CPU, with httpx-sse's decoders 2.8 us (benchmarks/by_hand.py). A reply may be a thousand of
+them, and httpx-sse refuses an answer whose content type is not the right one, which servers do send.
+"""
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -9,7 +9,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class TokenLimits:
     """What a refusal tells in tokens; 0: it does not say.
 
     `window` holds prompt and answer together, `prompt` is what the server counted, `most` the longest answer it gives,
@@ -64,20 +64,20 @@ _ANSWER: Final = re.compile(r"output tokens|completion|max_tokens", re.IGNORECAS
 _RATE: Final = re.compile(rf"request too large .{{0,300}}?limit {_N}, requested {_N}", re.IGNORECASE | re.DOTALL)
 
 
-def room_in(text: str) -> Room | None:
-    """What `text` says about room for the answer; None when it says nothing of the kind."""
+def token_limits_in(text: str) -> TokenLimits | None:
+    """What `text` says about the length of an answer; None when it says nothing of the kind."""
     if found := _AFFORDABLE.search(text):
-        return Room(affordable=_number(found[1]))
+        return TokenLimits(affordable=_number(found[1]))
     if (most := _first(_MOST, text)) is not None:
-        return Room(most=most)
+        return TokenLimits(most=most)
     window = _first(_WINDOW_BESIDE_PROMPT, text)
     if window is None and (found := _WINDOW.search(text)):
         window = _number(found[1] or found[2])
     if window:
         prompt = _prompt_in(text)
-        return Room(window=window, prompt=prompt) if prompt or _ANSWER.search(text) else None
+        return TokenLimits(window=window, prompt=prompt) if prompt or _ANSWER.search(text) else None
     if found := _RATE.search(text):  # Groq and OpenAI count `max_tokens` against what one minute may hold
-        return Room(excess=max(_number(found[2]) - _number(found[1]), 0))
+        return TokenLimits(excess=max(_number(found[2]) - _number(found[1]), 0))
     return None
 
 

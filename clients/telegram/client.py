@@ -236,7 +236,7 @@ class _Request(BaseRequest):
 
 
 async def _html_or_plain(html: str, send: Callable[[str, str | None], Awaitable[T]]) -> T:
-    html = mask_known(html, "[secret]")  # a reason in an alert is what somebody else's words said
+    html = mask_known(html, "[secret]")  # a reason in an alert may quote another program
     if not plain_text(html).strip():
         raise AlertRefused("blank alert, not sent")
     try:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from bot.outcome import Outcome
 
 if TYPE_CHECKING:
-    from rehearsal.customers import Theatre
-    from rehearsal.fault_injector import Stage
+    from rehearsal.customers import Customers
+    from rehearsal.fault_injector import FaultInjector
     from rehearsal.workload import Person
 
 Kind = Literal["model", "graph", "customer", "telegram", "process", "store"]
@@ -21,18 +21,18 @@ class Fault:
     """`ends` are the only outcomes its messages may have.
 
     `prepare` arranges the other side for one customer before they write; `write` replaces the way they write;
-    `strike` happens once to the whole house. `own_words` is False where the model's reply is not the rehearsal's, so
+    `strike` happens once to the whole system. `own_words` is False where the model's reply is not the rehearsal's, so
     that it holds no marker; `parts` allows one message to be answered in several; `tells_account` demands an alert
-    about the account. `lasts_seconds` is how long the next staged fault waits for the end of this one.
+    about the account. `lasts_seconds` is how long the next injected fault waits for the end of this one.
     """
 
     name: str
     kind: Kind
     says: str
     ends: frozenset[Outcome] = ANSWERED
-    prepare: "Callable[[Theatre, Person], None] | None" = None
-    write: "Callable[[Theatre, Person], Awaitable[None]] | None" = None
-    strike: "Callable[[Stage], None] | None" = None
+    prepare: "Callable[[Customers, Person], None] | None" = None
+    write: "Callable[[Customers, Person], Awaitable[None]] | None" = None
+    strike: "Callable[[FaultInjector], None] | None" = None
     bursts: int = 1
     lines: int = 0
     own_words: bool = True
@@ -41,11 +41,11 @@ class Fault:
     lasts_seconds: float = 0.0
 
     @property
-    def staged(self) -> bool:
+    def injected(self) -> bool:
         """It happens to everybody at once, so it has its own place in the play."""
         return self.strike is not None or self.tells_account
 
     @property
-    def needs_house(self) -> bool:
+    def needs_own_stack(self) -> bool:
         """Only possible where the rehearsal has started the processes itself."""
         return self.kind in ("process", "store")

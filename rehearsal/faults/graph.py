@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from bot.outcome import Outcome
-from rehearsal.customers import Theatre
+from rehearsal.customers import Customers
 from rehearsal.faults.fault import ANSWERED, HANDED_OVER, Fault
 from rehearsal.workload import Person
 from sandbox.meta.faults import Fault as GraphFault
@@ -20,17 +20,17 @@ _TRANSIENT = GraphFault("refuse", code=2, subcode=1545133, status=500)
 _LOST_ANSWER = GraphFault("cut", delivered=True)
 _NEVER_ARRIVED = GraphFault("cut")
 
-Prepare = Callable[[Theatre, Person], None]
+Prepare = Callable[[Customers, Person], None]
 
 
 def _meets(*faults: GraphFault, reads: Sequence[GraphFault] = ()) -> Prepare:
-    return lambda theatre, person: theatre.graph_meets(person, *faults, reads=reads)
+    return lambda customers, person: customers.graph_meets(person, *faults, reads=reads)
 
 
 def _without_echo(*faults: GraphFault) -> Prepare:
-    def prepare(theatre: Theatre, person: Person) -> None:
-        theatre.meta.no_echo_to.add(person.customer_id)
-        theatre.graph_meets(person, *faults)
+    def prepare(customers: Customers, person: Person) -> None:
+        customers.meta.no_echo_to.add(person.customer_id)
+        customers.graph_meets(person, *faults)
 
     return prepare
 
@@ -38,21 +38,21 @@ def _without_echo(*faults: GraphFault) -> Prepare:
 def _first_one_meets(*faults: GraphFault) -> Prepare:
     """The account is parked by one refusal; the others find it parked."""
 
-    def prepare(theatre: Theatre, person: Person) -> None:
+    def prepare(customers: Customers, person: Person) -> None:
         if person.place == 0:
-            theatre.graph_meets(person, *faults)
+            customers.graph_meets(person, *faults)
 
     return prepare
 
 
-def _long_reply(theatre: Theatre, person: Person) -> None:
+def _long_reply(customers: Customers, person: Person) -> None:
     """Three parts, each of which arrives while its answer is lost."""
     marker = person.lines[0].marker
     text = f"Про «{marker}» расскажу подробно. " + " ".join(
         f"Вот ещё подробность ({word}) о том, как проходит занятие и что взять с собой." for word in _WORDS
     )
-    theatre.model_plays(person, Answer(content=f"{text}\n{TAGS}"))
-    theatre.graph_meets(person, *[_LOST_ANSWER] * 4)
+    customers.model_plays(person, Answer(content=f"{text}\n{TAGS}"))
+    customers.graph_meets(person, *[_LOST_ANSWER] * 4)
 
 
 _WORDS = ("глина", "круг", "глазурь", "обжиг", "фартук", "кисти", "печь", "эскиз", "форма", "ручка", "донце", "роспись")
@@ -92,7 +92,7 @@ GRAPH_FAULTS = (
     Fault(
         "graph_unknown_code",
         "graph",
-        "a code nobody knows, nothing delivered",
+        "an unknown code, nothing delivered",
         ANSWERED,
         _meets(GraphFault("refuse", code=77777, status=500)),
     ),
@@ -167,7 +167,7 @@ GRAPH_FAULTS = (
     Fault(
         "graph_token",
         "graph",
-        "190/463: the token has expired, until somebody mends it",
+        "190/463: the token has expired, until an operator mends it",
         ANSWERED,
         _first_one_meets(GraphFault("refuse", code=190, subcode=463, status=400)),
         tells_account=True,
@@ -175,7 +175,7 @@ GRAPH_FAULTS = (
     Fault(
         "graph_permission",
         "graph",
-        "200: a permission is missing, until somebody mends it",
+        "200: a permission is missing, until an operator mends it",
         ANSWERED,
         _first_one_meets(GraphFault("refuse", code=200, status=403)),
         tells_account=True,

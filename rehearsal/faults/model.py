@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rehearsal.customers import Theatre, reply_with
+from rehearsal.customers import Customers, reply_with
 from rehearsal.faults.fault import ANSWERED, HANDED_OVER, Fault
 from rehearsal.workload import Person
 from sandbox.model.answers import Answer
@@ -12,12 +12,12 @@ _ONCE = {
     "reasoning_lock": "only hidden thoughts, and `stop`",
     "length_lock": "every token spent on thoughts",
     "true_empty": "no tokens at all",
-    "zero_width": "characters that nobody can see",
+    "zero_width": "invisible characters",
     "tags_only": "tags and no words",
     "unclosed_think": "a thought that never closes",
     "dsml": "a tool call written as text",
     "wrong_language": "an answer in Chinese",
-    "prompt_echo": "its own instructions recited",
+    "prompt_leak": "its own instructions recited",
     "bad_arguments": "a tool call that is no JSON",
     "unknown_tool": "a tool that does not exist",
     "error_in_200": "an error behind a 200",
@@ -32,7 +32,7 @@ _ONCE = {
     "context_overflow": "the request is called too long",
 }
 _FOR_GOOD = {
-    "reasoning_lock": "only hidden thoughts, whoever is asked and however",
+    "reasoning_lock": "only hidden thoughts, from every model and rung",
     "zero_width": "never a visible character",
     "call_on_last_step": "tools on every step, forbidden or not",
     "401": "the key is refused",
@@ -42,17 +42,19 @@ _FOR_GOOD = {
 }
 
 
-def _once(name: str) -> Callable[[Theatre, Person], None]:
-    return lambda theatre, person: theatre.model_plays(person, FAULTS[name])
+def _once(name: str) -> Callable[[Customers, Person], None]:
+    return lambda customers, person: customers.model_plays(person, FAULTS[name])
 
 
-def _for_good(name: str) -> Callable[[Theatre, Person], None]:
-    return lambda theatre, person: theatre.model_plays(person, for_good=FAULTS[name])
+def _for_good(name: str) -> Callable[[Customers, Person], None]:
+    return lambda customers, person: customers.model_plays(person, for_good=FAULTS[name])
 
 
-def _slow(theatre: Theatre, person: Person) -> None:
+def _slow(customers: Customers, person: Person) -> None:
     markers = [line.marker for line in person.lines]
-    theatre.model_plays(person, Answer(content=reply_with(markers), delay_seconds=2.0, comments=2, pause_seconds=0.05))
+    customers.model_plays(
+        person, Answer(content=reply_with(markers), delay_seconds=2.0, comments=2, pause_seconds=0.05)
+    )
 
 
 MODEL_FAULTS = (

@@ -178,11 +178,11 @@ def _clear_text(values: Mapping[str, str]) -> Iterator[Finding]:
         ("PUBLIC_URL", "webhooks"),
     ):
         if travels_in_the_clear(values.get(name, "")):
-            what = f"{name} begins with http://: whoever is on the way can read {carries}"
+            what = f"{name} begins with http://: anyone on the network path can read {carries}"
             yield Finding(f"env.{name}", Level.WARNING, what, "write https://")
     for name in ("REDIS_URL", "CELERY_BROKER_URL"):
         if store_password_travels_in_the_clear(values.get(name, "")):
-            what = f"{name} has a password and no TLS: whoever is on the way can read it"
+            what = f"{name} has a password and no TLS: anyone on the network path can read it"
             yield Finding(f"env.{name}", Level.WARNING, what, "use rediss:// (amqps://), or a private network")
 
 

@@ -1,6 +1,6 @@
 """Settings of the contract whose feature this version has not built.
 
-They are named so that whoever sets one is told that nothing comes of it; a test holds that nothing reads them.
+They are named so that an operator who sets one is told that nothing comes of it; a test holds that nothing reads them.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ VARIABLES: Mapping[str, str] = {
 """A field of `runtime.settings.Environment`, and what it waits for."""
 
 MADE_UP_AHEAD = frozenset({"telegram_webhook_secret"})
-"""What `nightshift up` writes into the first `.env` by itself: nobody waits for it, so nobody need be told."""
+"""What `nightshift up` writes into the first `.env` by itself: no operator waits for it, so no warning is due."""
 
 KEYS: Mapping[str, str] = {
     "team": "no hours of the team",

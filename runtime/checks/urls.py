@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from runtime.redis_url import FORMS, RedisAddress, is_redis_url, read_redis_url
-from runtime.sentinel_url import RedisUrlInvalid
+from runtime.addresses.redis_url import FORMS, RedisAddress, is_redis_url, read_redis_url
+from runtime.addresses.sentinel_url import RedisUrlInvalid
 
 OTHER_BROKERS = ("amqp", "amqps", "pyamqp")
 _MOST_PORT = 65_535

@@ -18,7 +18,7 @@ _ENDS = re.compile(r"[\d!@#$%^&*.]+$")
 
 
 def is_well_known(secret: str) -> bool:
-    """Whether it is among the first that anybody tries, or a hint of what was to be put there."""
+    """Whether it is among the first that attackers try, or a hint of what was to be put there."""
     plain = re.sub(r"[-_ ]", "", secret.casefold())
     return bool(
         _PLACEHOLDER.fullmatch(secret)

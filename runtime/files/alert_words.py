@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from bot.alerting import AlertWords
+from bot.alerts.rendering import AlertWords
 from runtime.files.text import TextUnreadable, read_text
 
 ALERTS_FILE = "alerts.toml"

@@ -53,7 +53,7 @@ class Callers:
         self.wraps_me = wraps
 
     def _accounts_of_token(self, request: Request) -> list[Account]:
-        """Only the header counts: a token in a URL ends in somebody's access log. On the other flavour's host it is
+        """Only the header counts: a token in a URL ends in access logs. On the other flavour's host it is
         no token at all."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme != "Bearer" or not token:

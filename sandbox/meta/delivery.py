@@ -76,7 +76,7 @@ class Delivery:
             return await asyncio.gather(*map(post, legs))
 
     def lose(self, *items: WebhookItem) -> None:
-        """Meta has these in its conversations, and tells nobody."""
+        """Meta has these in its conversations, and sends no webhook for them."""
         for item in items:
             self.store.note_item(item)
 

@@ -14,7 +14,7 @@ _STATUS = {10: 403, 200: 403, 230: 403, 4: 403, 17: 403, 32: 403, 613: 403, 1: 5
 
 def error_body(code: int, subcode: int | None = None, message: str = "") -> dict[str, Any]:
     error: dict[str, Any] = {
-        # Localised on purpose: whoever reads the words instead of the numbers fails here and not in production.
+        # Localised on purpose: code that reads the words instead of the numbers fails here and not in production.
         "message": message or f"(#{code}) Запрос отклонён.",
         "type": "OAuthException",
         "code": code,

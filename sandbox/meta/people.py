@@ -44,7 +44,7 @@ class People(Delivery):
     def comment(
         self, customer_id: str, text: str, *, account: Account | None = None, comment_id: str = "", **more: Any
     ) -> WebhookItem:
-        """Somebody comments on a post; the comment may be answered privately once."""
+        """A customer comments on a post; the comment may be answered privately once."""
         owner = account or self.account()
         comment_id = comment_id or f"179{secrets.randbelow(10**14):014d}"
         self.store.comments[comment_id] = customer_id

@@ -31,11 +31,11 @@ _OWNER_SECONDS = 24 * 3600
 
 
 class Routing(Callers, People):
-    """`app_id` is ours. A thread nobody has taken is everybody's; what customers write in a thread of another app
+    """`app_id` is ours. A thread that no app has taken is open to all; what customers write in a thread of another app
     comes to us in `standby`."""
 
     app_id: str
-    has_routing = True  # without a default app nobody can take a thread
+    has_routing = True  # without a default app no app can take a thread
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -54,7 +54,7 @@ class Routing(Callers, People):
         return self._moved("take_thread_control", account or self.account(), customer_id, by, metadata)
 
     def release_thread(self, customer_id: str, *, account: Account | None = None) -> WebhookItem:
-        """Nobody has the thread any more."""
+        """No app has the thread any more."""
         return self._moved("pass_thread_control", account or self.account(), customer_id, "", "")
 
     def request_thread(

@@ -98,7 +98,7 @@ class MetaStore:
             return thread is not None and thread.wrote_at is not None
 
     def window_open(self, account: Account, customer_id: str) -> bool:
-        """A customer nobody spoke of is assumed to have written just now."""
+        """A customer whom no test set up is assumed to have written just now."""
         thread = self.thread(account, customer_id)
         fresh = thread.wrote_at is None or self.clock() - thread.wrote_at <= WINDOW_SECONDS
         return fresh and not thread.closed

@@ -15,7 +15,7 @@ class Meaning(StrEnum):
     RECIPIENT = "this customer never"
     CONTENT = "this message never"
     WINDOW = "the window is closed"
-    OTHER_APP = "somebody else has the thread"
+    OTHER_APP = "another app has the thread"
     NO_PROFILE = "no profile, and no reason not to answer"
     UNREADABLE = "this message cannot be read back"
 

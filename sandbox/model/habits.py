@@ -1,4 +1,4 @@
-"""More ways of models and their servers, beside the failures of `model_faults`: odd shapes, odd dialects.
+"""More ways of models and their servers, beside those of `faults`: odd shapes, odd dialects.
 
 Some hold a good answer in a strange dress, some hold none; none of them may reach a customer as it is.
 """
@@ -12,7 +12,7 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from sandbox.model.answers import STREAM_HEADERS, THOUGHT, Answer, ChatRequest, pieces
-from sandbox.model.faults import GOOD_TEXT, TAGS, Fault
+from sandbox.model.fault import GOOD_TEXT, TAGS, Fault
 
 NOTHING_SAID = {"prompt_tokens": 900, "completion_tokens": 0}
 

@@ -16,7 +16,7 @@ TAGS_COLLEAGUE: Final = "[VERDICT:CHAT:CHAT_ONLY|WARM] [TASK:MESSAGE] [STAGE:CON
 SMALL_TALK: Final = "small_talk"
 CATALOGUE: Final = "catalogue"
 LOCKED_ONCE: Final = "reasoning_lock_once"  # nothing but thoughts, until the request carries a kick
-LOCKED_FOR_GOOD: Final = "reasoning_lock_for_good"  # nothing but thoughts, whoever is asked and however
+LOCKED_FOR_GOOD: Final = "reasoning_lock_for_good"  # nothing but thoughts, from every model and rung
 MAIN_MODEL_LOCKED: Final = "main_model_locked"  # nothing but thoughts from the first model asked; another one answers
 TOOL_HUNGRY: Final = "tool_hungry"  # searches on and on, until tools are forbidden
 DEMO_TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -152,7 +152,7 @@ def _search(query: str, request: ChatRequest) -> Answer:
 
 
 def _next_query(request: ChatRequest) -> str:
-    """Two words that were not searched together before, so that nobody mistakes it for a repeated call."""
+    """Two words that were not searched together before, so that the agent does not take it for a repeated call."""
     done = sum(message["role"] == "tool" for message in request.messages)
     turn, first = divmod(done, len(_QUERIES))
     return f"{_QUERIES[first]} {_QUERIES[(first + turn + 1) % len(_QUERIES)]}"

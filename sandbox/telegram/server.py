@@ -1,14 +1,10 @@
 """Telegram's Bot API as a real HTTP server: keeps what a chat shows, refuses what Telegram refuses."""
 
 import asyncio
-import json
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
 
 import httpx
 from starlette.applications import Starlette
@@ -21,37 +17,13 @@ from runtime.settings import Environment
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import serve
 from sandbox.silence import CutConnection, hang
-from sandbox.telegram.html import UnreadableMarkup, parse_html
+from sandbox.telegram.faults import Faults
+from sandbox.telegram.requests import Refusal, arguments_of, buttons_of, text_of
 
 BOT = {"id": 7000000001, "is_bot": True, "first_name": "Nightshift", "username": "nightshift_demo_bot"}
-MAX_UNITS = 4096
 
 
-class Refusal(Exception):
-    """An answer of Telegram with ok=false."""
-
-    def __init__(self, code: int, description: str, parameters: Mapping[str, Any] | None = None) -> None:
-        super().__init__(code, description, parameters)
-        self.code = code
-        self.description = description
-        self.parameters = parameters
-
-    def response(self) -> Response:
-        body: dict[str, Any] = {"ok": False, "error_code": self.code, "description": self.description}
-        if self.parameters:
-            body["parameters"] = dict(self.parameters)
-        return JSONResponse(body, status_code=self.code)
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    refusal: Refusal | None = None
-    cut: bool = False
-    hang_seconds: float | None = None
-    delivered: bool = False
-
-
-class TelegramSandbox:
+class TelegramSandbox(Faults):
     """`app` is to be served by `SandboxServer`. Any chat id is good unless `chats` names the known ones.
 
     `messages` are dicts: chat_id, message_id, text (as read), html (as sent), parse_mode, buttons, silent, edits, at.
@@ -66,6 +38,8 @@ class TelegramSandbox:
         webhook_secret: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._changed = threading.Condition()
+        super().__init__(self._changed)
         self.token = token
         self.chats = chats
         self.webhook_url = webhook_url
@@ -75,9 +49,7 @@ class TelegramSandbox:
         self.calls: list[str] = []
         self._clock = clock
         self._moved: dict[str, str] = {}
-        self._faults: deque[Fault] = deque()
         self._updates = 0
-        self._changed = threading.Condition()
         self.app = Starlette(
             routes=[
                 Route("/_control", self._control, methods=["POST"]),
@@ -85,28 +57,6 @@ class TelegramSandbox:
                 Route("/{bot}/{method}", self._serve, methods=["GET", "POST"]),
             ]
         )
-
-    def throttle_next(self, retry_after: int, times: int = 1) -> None:
-        """429 with the seconds to wait."""
-        description = f"Too Many Requests: retry after {retry_after}"
-        self._script(Fault(Refusal(429, description, {"retry_after": retry_after})), times)
-
-    def refuse_next(self, code: int, description: str, times: int = 1) -> None:
-        """Any other refusal, such as 403 "Forbidden: bot was kicked from the supergroup chat"."""
-        self._script(Fault(Refusal(code, description)), times)
-
-    def lose_answer_next(self, times: int = 1) -> None:
-        """Deliver, then cut the connection without an answer."""
-        self._script(Fault(cut=True, delivered=True), times)
-
-    def hang_next(self, seconds: float, times: int = 1) -> None:
-        """Deliver, then say nothing for so long."""
-        self._script(Fault(hang_seconds=seconds, delivered=True), times)
-
-    def clear_faults(self) -> None:
-        """Forget what was scripted and has met no call yet."""
-        with self._changed:
-            self._faults.clear()
 
     def move_chat(self, old: str, new: str) -> None:
         """The group became a supergroup: the old id only tells the new one, and old messages are gone."""
@@ -146,9 +96,9 @@ class TelegramSandbox:
     async def _serve(self, request: Request) -> Response:
         try:
             self._check_token(request.path_params["bot"])
-            arguments = await _arguments(request)
+            arguments = await arguments_of(request)
             method = request.path_params["method"]
-            fault = self._take_fault()
+            fault = self.take_fault()
             self.calls.append(method)
             if fault is not None and fault.refusal is not None:
                 raise fault.refusal
@@ -187,7 +137,7 @@ class TelegramSandbox:
 
     def _send(self, arguments: dict[str, str]) -> dict[str, Any]:
         chat_id = self._chat(arguments)
-        text, buttons = _text(arguments), _buttons(arguments)
+        text, buttons = text_of(arguments), buttons_of(arguments)
         with self._changed:
             message = {
                 "chat_id": chat_id,
@@ -206,7 +156,7 @@ class TelegramSandbox:
 
     def _edit(self, arguments: dict[str, str]) -> dict[str, Any]:
         chat_id = self._chat(arguments)
-        text, buttons = _text(arguments), _buttons(arguments)
+        text, buttons = text_of(arguments), buttons_of(arguments)
         with self._changed:
             for message in self.messages:
                 if message["chat_id"] == chat_id and str(message["message_id"]) == arguments.get("message_id"):
@@ -247,14 +197,6 @@ class TelegramSandbox:
             "text": message["text"],
         }
 
-    def _script(self, fault: Fault, times: int) -> None:
-        with self._changed:
-            self._faults.extend([fault] * times)
-
-    def _take_fault(self) -> Fault | None:
-        with self._changed:
-            return self._faults.popleft() if self._faults else None
-
     # For other processes.
 
     async def _list(self, _: Request) -> Response:
@@ -270,43 +212,6 @@ class TelegramSandbox:
             getattr(self, name)(**order)
             return JSONResponse({"done": name})
         return JSONResponse({"unknown": name}, status_code=400)
-
-
-async def _arguments(request: Request) -> dict[str, str]:
-    """Query, form or JSON, as Telegram takes them; values that are not text are JSON."""
-    body = await request.body()
-    arguments = dict(request.query_params)
-    if request.headers.get("content-type", "").startswith("application/json"):
-        fields = json.loads(body or b"{}")
-        return arguments | {k: v if isinstance(v, str) else json.dumps(v) for k, v in fields.items()}
-    return arguments | dict(parse_qsl(body.decode(), keep_blank_values=True))
-
-
-def _text(arguments: dict[str, str]) -> str:
-    source = arguments.get("text", "")
-    mode = arguments.get("parse_mode", "")
-    if mode.upper() not in {"", "HTML"}:
-        raise Refusal(400, "Bad Request: unsupported parse_mode")
-    try:
-        text = parse_html(source) if mode else source
-    except UnreadableMarkup as exc:
-        raise Refusal(400, f"Bad Request: {exc}") from exc
-    text = text.strip()
-    if not text:
-        raise Refusal(400, "Bad Request: message text is empty")
-    if len(text.encode("utf-16-le", "surrogatepass")) // 2 > MAX_UNITS:
-        raise Refusal(400, "Bad Request: message is too long")
-    return text
-
-
-def _buttons(arguments: dict[str, str]) -> list[tuple[str, str]]:
-    keyboard = json.loads(arguments.get("reply_markup") or "{}").get("inline_keyboard", [])
-    buttons = [
-        (button["text"], button.get("callback_data", button.get("url", ""))) for row in keyboard for button in row
-    ]
-    if any(not 1 <= len(data.encode()) <= 64 for _, data in buttons):
-        raise Refusal(400, "Bad Request: BUTTON_DATA_INVALID")
-    return buttons
 
 
 def make_app() -> Starlette:

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable
 
 from runtime.background import OVER, Count, Over, repeat
 from runtime.settings import Account
+from store.keys import FIRST_SEEN, RECONCILED, marks_lock_key
 from store.scripts import Scripts
 
-FIRST_SEEN_KEY = "ns:first_seen"
-LOOKED_KEY = "ns:reconciled"
 RETRY_SECONDS = 5.0
 
 
-class Looks:
+class Marks:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
@@ -29,36 +28,32 @@ class Looks:
 
     async def first_seen_ms(self, account: Account, *, now_ms: int) -> int:
         """Noted now if it never was. What came before that is none of this installation's business."""
-        await self._scripts.command("HSETNX", FIRST_SEEN_KEY, _name(account), now_ms)
-        return int(await self._scripts.command("HGET", FIRST_SEEN_KEY, _name(account)))
+        await self._scripts.command("HSETNX", FIRST_SEEN, _name(account), now_ms)
+        return int(await self._scripts.command("HGET", FIRST_SEEN, _name(account)))
 
     async def last_ms(self, account: Account) -> tuple[int, int]:
         """When the last look began that came to its end, and the last one that went all the way; 0 for none."""
         names = _name(account), f"{_name(account)} whole"
-        last, whole = await self._scripts.command("HMGET", LOOKED_KEY, *names)
+        last, whole = await self._scripts.command("HMGET", RECONCILED, *names)
         return int(last or 0), int(whole or 0)
 
     async def finished(self, account: Account, *, began_ms: int, whole: bool) -> None:
         name = _name(account)
         also: list[str | float] = [f"{name} whole", began_ms] if whole else []
-        await self._scripts.command("HSET", LOOKED_KEY, name, began_ms, *also)
+        await self._scripts.command("HSET", RECONCILED, name, began_ms, *also)
 
     async def begin(self, account: Account, *, seconds: float) -> str:
         """A token, when nobody else looks now; the right ends by itself after `seconds`. Else ""."""
         token = secrets.token_hex(8)
-        taken = await self._scripts.command("SET", lock_key(account), token, "NX", "PX", round(seconds * 1000))
+        taken = await self._scripts.command("SET", marks_lock_key(account), token, "NX", "PX", round(seconds * 1000))
         return token if taken else ""
 
     async def end(self, account: Account, token: str, *, rest_seconds: float) -> None:
         """Nobody looks again before `rest_seconds` are over: tasks that have piled up do nothing."""
-        if await self._scripts.command("GET", lock_key(account)) == token:
+        if await self._scripts.command("GET", marks_lock_key(account)) == token:
             # In no time at all it is gone at once.
-            await self._scripts.command("PEXPIRE", lock_key(account), round(rest_seconds * 1000))
+            await self._scripts.command("PEXPIRE", marks_lock_key(account), round(rest_seconds * 1000))
 
 
 def _name(account: Account) -> str:
     return f"{account.channel} {account.id}"
-
-
-def lock_key(account: Account) -> str:
-    return f"ns:reconciling:{account.channel}:{account.id}"

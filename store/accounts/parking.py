@@ -12,6 +12,7 @@ from bot.retry import Failure
 from runtime.background import Count, repeat
 from runtime.logging import get_logger
 from runtime.settings import Account
+from store.keys import parking_key
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -61,10 +62,6 @@ class Parking:
         await repeat("parked_conversations", wake, every_seconds=WAKE_SECONDS, count=count)
 
 
-def parking_key(account: Account) -> str:
-    return f"ns:parked:{account.channel}:{account.id}"
-
-
 def token_mark(account: Account) -> str:
     """Tells two tokens apart and tells neither: 48 bits of a hash."""
     token = account.token.get_secret_value()
@@ -72,6 +69,6 @@ def token_mark(account: Account) -> str:
 
 
 def parked_for(value: str, mark: str) -> str:
-    """Why a sender whose token has this `mark` must rest, "" when it need not; as common.lua, rests_for."""
+    """Why a sender whose token has this `mark` must rest, "" when it need not; as include/parking.lua, rests_for."""
     reason, _, marks = value.partition(" ")
     return reason if not marks or mark in marks.split(" ") else ""

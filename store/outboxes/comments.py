@@ -8,6 +8,7 @@ import orjson
 from bot.incoming.events import Channel, Comment, Contact
 from runtime.logging import get_logger
 from store.hashing import key_of, text_hash
+from store.keys import COMMENTS, COMMENTS_DUE
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -45,15 +46,15 @@ class CommentOutbox:
         return bool(await self._scripts.run_confirmed("comment", key, orjson.dumps(payload).decode(), SEEN_MS))
 
     async def due(self, *, now_ms: int, limit: int) -> list[WaitingComment]:
-        ids = await self._scripts.command("ZRANGEBYSCORE", "ns:comments:due", "-inf", now_ms, "LIMIT", 0, limit)
+        ids = await self._scripts.command("ZRANGEBYSCORE", COMMENTS_DUE, "-inf", now_ms, "LIMIT", 0, limit)
         if not ids:
             return []
-        bodies = await self._scripts.command("HMGET", "ns:comments", *ids)
+        bodies = await self._scripts.command("HMGET", COMMENTS, *ids)
         found: list[WaitingComment] = []
         for key, raw in zip(map(str, ids), bodies, strict=True):
             if (waiting := _waiting(key, raw)) is not None:
                 found.append(waiting)
-            else:  # nobody could answer it, and it would stand before the others for ever
+            else:  # no version could answer it, and it would stand before the others for ever
                 log.error("comment_unreadable", comment=key)
                 await self._scripts.run("settle_comment", key, "unreadable", 0)
         return found
@@ -100,7 +101,7 @@ class CommentOutbox:
 
 
 def _waiting(key: str, raw: str | None) -> WaitingComment | None:
-    """None for a line that another version has written, or nobody."""
+    """None for a line that another version has written, or that was damaged."""
     try:
         body: dict[str, Any] = orjson.loads(raw or "")
         comment = Comment(

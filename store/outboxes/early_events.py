@@ -1,8 +1,8 @@
 """Webhooks that came before it was known whose they are: kept for a day, so that they are answered once it is."""
 
+from store.keys import EARLY
 from store.scripts import Scripts
 
-KEY = "ns:early"
 MOST = 500
 MOST_BYTES = 64 * 1024  # of one; an entry is a few hundred
 KEPT_SECONDS = 24 * 3600.0  # after that the messaging window is closed
@@ -19,8 +19,8 @@ class EarlyEvents:
         return int(await self._scripts.run_confirmed("keep_early", round(KEPT_SECONDS * 1000), MOST, *records))
 
     async def kept(self) -> list[str]:
-        found: list[str] = await self._scripts.command("LRANGE", KEY, 0, -1)
+        found: list[str] = await self._scripts.command("LRANGE", EARLY, 0, -1)
         return found
 
     async def drop(self, record: str) -> None:
-        await self._scripts.command("LREM", KEY, 1, record)
+        await self._scripts.command("LREM", EARLY, 1, record)

@@ -6,8 +6,11 @@ from typing import Any
 
 import orjson
 
+from bot.alerts.alert import Alert
 from bot.incoming.events import Channel
 from runtime.logging import get_logger
+from store.keys import LEDGER
+from store.outboxes.alerts import packed
 from store.scripts import Scripts
 
 log = get_logger(__name__)
@@ -48,7 +51,7 @@ class UnreadMessages:
     async def came_by_itself(self, unread: Unread) -> bool:
         """True when the ledger has it among its newest lines: Meta need not be asked."""
         since = max(unread.at_ms - _LOOK_BACK_MS, 0)
-        lines = await self._scripts.command("XREVRANGE", "ns:ledger", "+", since, "COUNT", _MOST_LOOKED_AT)
+        lines = await self._scripts.command("XREVRANGE", LEDGER, "+", since, "COUNT", _MOST_LOOKED_AT)
         return any(fields["m"] == unread.key for _, fields in lines)
 
     async def again(self, unread: Unread, seconds: float, *, failed: bool) -> None:
@@ -62,14 +65,14 @@ class UnreadMessages:
     async def unreadable(self, unread: Unread) -> None:
         """Given up, and the managers are told in the same script."""
         alert_id, alert = unread_alert(unread.channel.value, unread.account_id, now_ms=self._scripts.clock.now_ms())
-        body = orjson.dumps(alert).decode()
-        await self._scripts.run("settle_unread", unread.key, "unreadable", alert_id, body)
+        await self._scripts.run("settle_unread", unread.key, "unreadable", alert_id, packed(alert))
 
 
-def unread_alert(channel: str, account_id: str, *, now_ms: int) -> tuple[str, dict[str, Any]]:
-    """One incident for an account: somebody has written, and only a human in Meta's own inbox can see what."""
-    facts = {"rule": "unread_messages", "channel": channel, "account": account_id, "detail": ""}
-    return f"unread:{channel}:{account_id}", {**facts, "first_at": now_ms, "count": 1}
+def unread_alert(channel: str, account_id: str, *, now_ms: int) -> tuple[str, Alert]:
+    """One alert for an account: a customer has written, and only a human in Meta's own inbox can see what."""
+    return f"unread:{channel}:{account_id}", Alert(
+        "unread_messages", channel=channel, account=account_id, first_at=now_ms
+    )
 
 
 def _write(unread: Unread) -> str:

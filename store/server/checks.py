@@ -11,10 +11,12 @@ from typing import Any
 
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
+from runtime.addresses.redis_url import RedisUrlInvalid, is_redis_url, read_redis_url
 from runtime.findings import Finding, Level
-from runtime.redis_url import RedisUrlInvalid, is_redis_url, read_redis_url
+from runtime.key_prefix import PREFIX
 from runtime.settings import Settings
 from store.connection import Store, connect, store_error
+from store.schema.stamp import bring_up
 from store.scripts import Scripts, sources
 
 OLDEST_REDIS = 7
@@ -24,23 +26,10 @@ TIMEOUT_SECONDS = 3.0
 _MORE_CONNECTIONS = "raise maxclients or take a larger plan; what each process takes: docs/redis.md"
 
 _OUR_COMMANDS = (  # those that no script runs for us; a test holds them against the code
-    *("BLPOP", "DEL", "EXISTS", "EXPIRE", "GET", "HGET", "HGETALL", "HMGET", "HSET", "HSETNX", "INCRBY", "INCRBYFLOAT"),
-    *(
-        "LLEN",
-        "LRANGE",
-        "LREM",
-        "LTRIM",
-        "PEXPIRE",
-        "RPUSH",
-        "SET",
-        "TIME",
-        "TTL",
-        "XADD",
-        "XDEL",
-        "XINFO STREAM",
-        "XRANGE",
-    ),
-    *("XREVRANGE", "ZADD", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREM", "ZREMRANGEBYRANK", "ZSCAN", "ZSCORE"),
+    *("BLPOP", "DEL", "EXEC", "EXISTS", "EXPIRE", "GET", "HGET", "HGETALL", "HMGET", "HSET", "HSETNX", "INCRBY"),
+    *("INCRBYFLOAT", "LLEN", "LRANGE", "LREM", "LTRIM", "MULTI", "PEXPIRE", "RPUSH", "SET", "SUNIONSTORE", "TIME"),
+    *("TTL", "UNWATCH", "WATCH", "XADD", "XDEL", "XINFO STREAM", "XRANGE", "XREVRANGE", "ZADD", "ZCARD", "ZRANGE"),
+    *("ZRANGEBYSCORE", "ZREM", "ZREMRANGEBYRANK", "ZSCAN", "ZSCORE"),
 )
 _CELERYS_COMMANDS = (
     *("BRPOP", "DEL", "EXPIRE", "HDEL", "HGET", "HSET", "LLEN", "LPUSH", "MULTI", "PUBLISH", "RPUSH", "SADD", "SET"),
@@ -48,15 +37,23 @@ _CELERYS_COMMANDS = (
 )
 
 
-async def check_store(settings: Settings) -> list[Finding]:
-    """What is wrong with the server of `REDIS_URL`, and with the broker where that is another Redis.
+async def check_store(settings: Settings, *, is_running: bool = False) -> list[Finding]:
+    """What is wrong with the server of `REDIS_URL`, and with the broker where that is another Redis; what is kept there
+    is brought up to this version on the way (store/schema/stamp.py).
+
+    `is_running`: a newer schema is no fault of a process that runs already, which an update is about to end.
 
     Raises `StoreUnavailable` when the store is away or answers too late.
     """
     env = settings.env
     found = await _check(
-        env.redis_url.get_secret_value(), "redis", store_commands(is_broker=env.broker_url == env.redis_url)
+        env.redis_url.get_secret_value(),
+        "redis",
+        store_commands(is_broker=env.broker_url == env.redis_url),
+        accounts=[f"{account.channel} {account.id}" for account in settings.config.accounts],
     )
+    if is_running:
+        found = [finding for finding in found if finding.check != "redis.schema"]
     broker = env.broker_url.get_secret_value()
     if env.broker_url != env.redis_url and is_redis_url(broker):
         found += [f for f in await _check(broker, "broker", _CELERYS_COMMANDS) if f.check not in _NOT_FOR_A_BROKER]
@@ -73,7 +70,10 @@ def store_commands(*, is_broker: bool) -> tuple[str, ...]:
     return tuple(sorted({*of_scripts, *_OUR_COMMANDS, *(_CELERYS_COMMANDS if is_broker else ())}))
 
 
-async def _check(url: str, name: str, commands: Sequence[str]) -> list[Finding]:
+async def _check(
+    url: str, name: str, commands: Sequence[str], *, accounts: Sequence[str] | None = None
+) -> list[Finding]:
+    """`accounts` are those of this process where the server is the store, None where it is the broker."""
     try:
         address = read_redis_url(url)
     except RedisUrlInvalid as exc:
@@ -85,6 +85,8 @@ async def _check(url: str, name: str, commands: Sequence[str]) -> list[Finding]:
         found += judge(info, name)
         if not any(finding.level is Level.ERROR for finding in found):
             found += await _rights(client, name, commands)
+        if accounts is not None and not any(finding.level is Level.ERROR for finding in found):
+            found += await bring_up(client, accounts, name=name)
     except (RedisError, OSError) as exc:
         if (refused := _refused(exc, name)) is None:
             raise store_error(exc) from exc
@@ -129,9 +131,9 @@ def _causes(exc: BaseException) -> Iterator[BaseException]:
 async def _rights(client: Store, name: str, commands: Sequence[str]) -> list[Finding]:
     """Runs our scripts, so that what only a script can tell is known, too."""
     scripts = Scripts(client)
-    fix = "give the user ~ns:* &ns:* +@all, or all keys and channels"
+    fix = f"give the user ~{PREFIX}* &{PREFIX}* +@all, or all keys and channels"
     try:
-        await scripts.raw("receive", 0, 0, 0, "{}")
+        await scripts.raw("receive", 0, 0, "{}")
         refused = await scripts.raw("rights", *commands)
     except ResponseError as exc:
         if _is_outage(exc):
@@ -139,7 +141,7 @@ async def _rights(client: Store, name: str, commands: Sequence[str]) -> list[Fin
         return [Finding(f"{name}.rights", Level.ERROR, f"our scripts are refused ({_brief(exc)})", fix)]
     if not refused:
         return []
-    return [Finding(f"{name}.rights", Level.ERROR, f"the user may not run {', '.join(refused)} on ns:*", fix)]
+    return [Finding(f"{name}.rights", Level.ERROR, f"the user may not run {', '.join(refused)} on {PREFIX}*", fix)]
 
 
 def _is_outage(exc: ResponseError) -> bool:

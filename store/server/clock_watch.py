@@ -1,7 +1,7 @@
 """The server's clock may jump: it is set right (or wrong), a machine sleeps, a failover brings another machine's clock.
 
-Every script takes its time from the server (common.lua), so one that jumps moves all deadlines at once. The dispatcher
-asks every few seconds anyway, and its own steady clock says what should have come.
+Every script takes its time from the server (include/clock.lua), so one that jumps moves all deadlines at once. The
+dispatcher asks every few seconds anyway, and its own steady clock says what should have come.
 
 *Back*: what was written before lies in the future, by as much as the clock has gone. No deadline may lie further ahead
 than one of its kind can, so all that do are pulled back to there. That can be done twice, or by two, and does nothing
@@ -14,15 +14,24 @@ back. So until Meta's own times show that it is as late as that, a window is clo
 
 from dataclasses import dataclass
 
-import orjson
-
+from bot.alerts.alert import Alert
 from runtime.logging import get_logger
 from runtime.settings import Settings
-from store.accounts.marks import lock_key
-from store.accounts.parking import parking_key
-from store.conversations import LEASE_SECONDS
+from store.keys import (
+    ALERTS_DUE,
+    COMMENTS_DUE,
+    DUE,
+    GENERATIONS,
+    HANDED,
+    LEDGER,
+    OPEN,
+    UNREAD_DUE,
+    marks_lock_key,
+    parking_key,
+)
+from store.lease import LEASE_SECONDS
+from store.outboxes.alerts import packed
 from store.scripts import Scripts
-from store.telemetry import GENERATIONS
 
 log = get_logger(__name__)
 
@@ -32,11 +41,11 @@ AT_ONCE = 500
 PARKED_SECONDS = 60  # an account that rests may try after that: whoever turns it away says for how long
 # How far ahead a member may lie, in milliseconds: what is leased or tried again comes within that anyway, or may.
 _SETS = {
-    "ns:open": 0,
-    "ns:handed": 0,
-    "ns:alerts:due": 60_000,
-    "ns:comments:due": 60_000,
-    "ns:unread:due": 30_000,
+    OPEN: 0,
+    HANDED: 0,
+    ALERTS_DUE: 60_000,
+    COMMENTS_DUE: 60_000,
+    UNREAD_DUE: 30_000,
     GENERATIONS: 300_000,
 }
 
@@ -67,7 +76,7 @@ class ClockWatch:
     def __init__(self, scripts: Scripts, settings: Settings) -> None:
         self._scripts = scripts
         accounts = settings.config.accounts
-        self._keys = [key for account in accounts for key in (parking_key(account), lock_key(account))]
+        self._keys = [key for account in accounts for key in (parking_key(account), marks_lock_key(account))]
         self._limits_ms = (
             round(LEASE_SECONDS * 1000),
             round(max(settings.config.debounce.quiet_seconds, settings.config.debounce.max_wait_seconds) * 1000),
@@ -101,7 +110,7 @@ class ClockWatch:
 
     async def _look_back(self) -> None:
         """The clock may have gone back while no dispatcher was there: the ledger was written at a later time."""
-        rows = await self._scripts.command("XREVRANGE", "ns:ledger", "+", "-", "COUNT", 1)
+        rows = await self._scripts.command("XREVRANGE", LEDGER, "+", "-", "COUNT", 1)
         now_ms = await self._scripts.ask_time()
         if rows and (behind := int(str(rows[0][0]).split("-")[0]) - now_ms) > BACK_MS:
             self._jumped_ms = min(self._jumped_ms, -behind)
@@ -114,7 +123,7 @@ class ClockWatch:
                 pass
         cursor = "0"
         while True:
-            cursor, flat = await self._scripts.command("ZSCAN", "ns:due", cursor, "COUNT", AT_ONCE)
+            cursor, flat = await self._scripts.command("ZSCAN", DUE, cursor, "COUNT", AT_ONCE)
             ids = [str(member) for member, _ in flat]
             if ids:
                 await self._scripts.run("pull_back_conversations", *self._limits_ms, *ids)
@@ -131,6 +140,5 @@ class ClockWatch:
         self._ahead = True
 
     async def _tell(self, rule: str, by_ms: int) -> None:
-        now_ms = self._scripts.clock.now_ms()
-        body = {"rule": rule, "detail": str(round(abs(by_ms) / 1000)), "first_at": now_ms, "count": 1}
-        await self._scripts.run("clock_jumped", rule, by_ms, orjson.dumps(body).decode())
+        alert = Alert(rule, detail=str(round(abs(by_ms) / 1000)), first_at=self._scripts.clock.now_ms())
+        await self._scripts.run("clock_jumped", rule, by_ms, packed(alert))

@@ -5,6 +5,7 @@ import asyncio
 from runtime.findings import Finding, Level
 from runtime.logging import get_logger
 from store.connection import NotConfirmed, StoreUnavailable
+from store.keys import PROBE
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
 
@@ -18,7 +19,7 @@ async def check_replicas(scripts: Scripts) -> list[Finding]:
     """What stands in the way of a confirmation; nothing where none is asked for. Raises `StoreUnavailable` when Redis
     could not be asked."""
     try:
-        await scripts.command_confirmed("SET", "ns:probe", "1", "PX", 60_000)
+        await scripts.command_confirmed("SET", PROBE, "1", "PX", 60_000)
     except NotConfirmed as exc:
         asked = f"[store] replicas = {scripts.replicas}"
         if "NOPERM" in str(exc):

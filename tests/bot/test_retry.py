@@ -21,7 +21,7 @@ def plan(
     attempt: int = 1,
     elapsed: float = 0.0,
     jitter: float = 0.5,
-    wish: float | None = None,
+    retry_after: float | None = None,
     deadline: float = DAY,
 ) -> RetryPlan:
     return plan_retry(
@@ -30,7 +30,7 @@ def plan(
         elapsed_seconds=elapsed,
         deadline_seconds=deadline,
         jitter=jitter,
-        retry_after_seconds=wish,
+        retry_after_seconds=retry_after,
     )
 
 
@@ -79,8 +79,8 @@ def test_jitter_spreads_a_wait_by_a_quarter(jitter: float, expected: float) -> N
 
 @pytest.mark.parametrize("jitter", [0.0, 0.999])
 def test_the_other_sides_wish_is_never_undercut(jitter: float) -> None:
-    waiting = plan(Failure.TRANSIENT, jitter=jitter, wish=90.0)
-    parked = plan(Failure.THROTTLED, jitter=jitter, wish=19 * 60.0)
+    waiting = plan(Failure.TRANSIENT, jitter=jitter, retry_after=90.0)
+    parked = plan(Failure.THROTTLED, jitter=jitter, retry_after=19 * 60.0)
 
     assert isinstance(waiting, RetryAfter)
     assert 90 <= waiting.seconds <= 99

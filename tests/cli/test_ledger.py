@@ -18,7 +18,7 @@ from runtime.embedded import EmbeddedValkey
 from runtime.settings import Config, Environment, Settings
 from sandbox.patience import PATIENCE_SECONDS
 from store.connection import connect
-from store.conversations import Conversations
+from store.conversations import Claimed, Conversations
 from store.heartbeat import instance_name
 from store.inbox import Inbox
 from store.schedule import Schedule
@@ -56,8 +56,8 @@ async def _fill(url: str) -> None:
     await scripts.command("ZADD", "ns:due", 1, CID)
     await Schedule(scripts).pop_due(limit=10, quota=10)
     claimed = await Conversations(scripts, settings).claim(CID)
-    assert not isinstance(claimed, str)
-    await claimed[0].hold(3600, Deferral.HUMANS_FIRST)
+    assert isinstance(claimed, Claimed)
+    await claimed.lease.hold(3600, Deferral.HUMANS_FIRST)
     await client.aclose()
 
 

@@ -10,12 +10,12 @@ from bot.incoming.events import Channel
 from bot.outcome import Outcome
 from cli.rehearse import Options, rehearse, tell
 from rehearsal import checker as promises
-from rehearsal.checker import judge
-from rehearsal.customers import Performance, Post, reply_with
+from rehearsal.checker import check
+from rehearsal.customers import CustomerRun, Post, reply_with
 from rehearsal.evidence import Evidence, Read
 from rehearsal.faults.catalogue import CATALOGUE
 from rehearsal.faults.fault import ANSWERED, Fault
-from rehearsal.workload import make_plan
+from rehearsal.workload import make_workload
 from runtime.settings import Account
 from sandbox.patience import PATIENCE_SECONDS
 from store.ledger import Step, Sums
@@ -137,7 +137,7 @@ def test_the_catalogue_is_worth_the_name() -> None:
 def test_the_same_seed_makes_the_same_plan_and_another_one_another() -> None:
     faults = list(CATALOGUE.values())
 
-    first, again, other = (make_plan(faults, seed=seed, conversations=100) for seed in (7, 7, 8))
+    first, again, other = (make_workload(faults, seed=seed, conversations=100) for seed in (7, 7, 8))
 
     assert first == again
     assert first.scenes != other.scenes
@@ -147,39 +147,39 @@ def test_the_same_seed_makes_the_same_plan_and_another_one_another() -> None:
 
 
 def test_minutes_repeat_the_play_with_other_customers() -> None:
-    plan = make_plan([CATALOGUE["worker_killed"]], seed=1, conversations=2, minutes=0.5)
+    workload = make_workload([CATALOGUE["worker_killed"]], seed=1, conversations=2, minutes=0.5)
 
-    people = [person.customer_id for scene in plan.scenes for person in scene.people]
-    assert len(plan.scenes) > 3
+    people = [person.customer_id for scene in workload.scenes for person in scene.people]
+    assert len(workload.scenes) > 3
     assert len(people) == len(set(people))
-    assert plan.seconds <= LONGEST_SECONDS
+    assert workload.seconds <= LONGEST_SECONDS
 
 
-# The judge, on evidence made by hand: one customer, one message, answered.
+# The checker, on evidence made by hand: one customer, one message, answered.
 
 
-def a_performance(fault: Fault) -> Performance:
-    [scene] = make_plan([replace(fault, lines=1)], seed=1, conversations=1).scenes
+def a_customer_run(fault: Fault) -> CustomerRun:
+    [scene] = make_workload([replace(fault, lines=1)], seed=1, conversations=1).scenes
     person = replace(scene.people[0], channel=Channel.INSTAGRAM)
     post = Post("mid-1", "key-1", person.lines[0].marker, 0, acknowledged=True)
-    return Performance(scene.fault, person, ACCOUNT, [post])
+    return CustomerRun(scene.fault, person, ACCOUNT, [post])
 
 
 def good_evidence(
     *events: tuple[str, str], fault: Fault | None = None, read: list[Read] | None = None, acknowledged: bool = True
 ) -> Evidence:
-    performance = a_performance(fault or Fault("a_fault", "customer", "nothing", ANSWERED))
-    performance.posts[0].acknowledged = acknowledged
+    customer = a_customer_run(fault or Fault("a_fault", "customer", "nothing", ANSWERED))
+    customer.posts[0].acknowledged = acknowledged
     steps = [
-        Step(1_000_000 + 1000 * number, performance.conversation_id, "key-1", event, why)
+        Step(1_000_000 + 1000 * number, customer.conversation_id, "key-1", event, why)
         for number, (event, why) in enumerate(events or (("received", ""), ("answered", "")))
     ]
-    marker = performance.posts[0].marker
+    marker = customer.posts[0].marker
     words = reply_with([marker]) if read is None else ""
     return Evidence(
-        performances=[performance],
-        steps={performance.conversation_id: steps},
-        read={performance.person.customer_id: [Read(words, 1000.5)] if read is None else read},
+        customer_runs=[customer],
+        steps={customer.conversation_id: steps},
+        read={customer.person.customer_id: [Read(words, 1000.5)] if read is None else read},
         alerts=[],
         sums=SUMS,
         limit_seconds=40,
@@ -187,19 +187,19 @@ def good_evidence(
 
 
 def broken_promises(evidence: Evidence) -> set[str]:
-    return {finding.promise for finding in judge(evidence)}
+    return {finding.promise for finding in check(evidence)}
 
 
 def test_a_message_answered_once_breaks_nothing() -> None:
-    assert judge(good_evidence()) == []
+    assert check(good_evidence()) == []
 
 
 def test_an_answer_given_twice_is_found_out() -> None:
     evidence = good_evidence()
-    [performance] = evidence.performances
-    once = evidence.read[performance.person.customer_id]
+    [customer] = evidence.customer_runs
+    once = evidence.read[customer.person.customer_id]
 
-    twice = replace(evidence, read={performance.person.customer_id: [*once, *once]})
+    twice = replace(evidence, read={customer.person.customer_id: [*once, *once]})
 
     assert broken_promises(twice) == {promises.NOT_TWICE}
 
@@ -209,7 +209,7 @@ def test_a_line_of_our_own_said_twice_in_one_burst_is_found_out() -> None:
     fault = Fault("a_fault", "model", "locked", frozenset({Outcome.HANDED_OVER}))
     evidence = good_evidence(("received", ""), ("handed_over", "lock"), fault=fault, read=[stub, stub])
 
-    told = replace(evidence, alerts=[evidence.performances[0].conversation_id])
+    told = replace(evidence, alerts=[evidence.customer_runs[0].conversation_id])
 
     assert broken_promises(told) == {promises.NOT_TWICE}
 
@@ -247,7 +247,7 @@ def test_a_handover_that_no_manager_read_is_found_out() -> None:
 
 def test_a_parked_account_that_nobody_heard_of_is_found_out() -> None:
     evidence = good_evidence(fault=Fault("a_fault", "graph", "throttled", ANSWERED, tells_account=True))
-    conversation = evidence.performances[0].conversation_id
+    conversation = evidence.customer_runs[0].conversation_id
 
     about_a_conversation = replace(evidence, alerts=[f"instagram {ACCOUNT.id}, {conversation}"])
     about_the_account = replace(evidence, alerts=[f"instagram {ACCOUNT.id} is throttled"])
@@ -259,11 +259,11 @@ def test_a_parked_account_that_nobody_heard_of_is_found_out() -> None:
 
 def test_a_message_may_wait_longer_only_if_its_worker_died() -> None:
     slow = replace(good_evidence(), limit_seconds=0.5)
-    [performance] = slow.performances
-    steps = list(slow.steps[performance.conversation_id])
-    vanished = Step(1_000_400, performance.conversation_id, "", "vanished", "the lease ran out")
+    [customer] = slow.customer_runs
+    steps = list(slow.steps[customer.conversation_id])
+    vanished = Step(1_000_400, customer.conversation_id, "", "vanished", "the lease ran out")
 
-    excused = replace(slow, steps={performance.conversation_id: [*steps, vanished]}, again_seconds=30)
+    excused = replace(slow, steps={customer.conversation_id: [*steps, vanished]}, again_seconds=30)
 
     assert broken_promises(slow) == {promises.IN_TIME}
     assert broken_promises(excused) == set()
@@ -271,11 +271,11 @@ def test_a_message_may_wait_longer_only_if_its_worker_died() -> None:
 
 def test_sums_that_do_not_hold_and_things_left_behind_are_found_out() -> None:
     evidence = good_evidence()
-    [performance] = evidence.performances
+    [customer] = evidence.customer_runs
 
     crooked = replace(evidence, unbalanced=[replace(SUMS, received=2, balanced=False)])
     uncounted = replace(evidence, sums=replace(SUMS, received=2, answered=2))
-    left = replace(evidence, leftovers={performance.conversation_id: "state held"})
+    left = replace(evidence, leftovers={customer.conversation_id: "state held"})
 
     assert broken_promises(crooked) == {promises.BALANCED}
     assert broken_promises(uncounted) == {promises.BALANCED}

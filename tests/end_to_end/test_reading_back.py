@@ -14,7 +14,7 @@ from runtime.settings import Account, Config, Environment, Settings
 from sandbox.meta.webhooks import WebhookItem, human_echo_item
 from sandbox.model.shop_assistant import TAGS
 from sandbox.stack import Stack, new_customer
-from store.accounts.marks import FIRST_SEEN_KEY, LOOKED_KEY
+from store.keys import FIRST_SEEN, RECONCILED
 from tests.end_to_end.people import Customer, all_closed, since
 from tests.end_to_end.test_meta_events import held_as
 
@@ -281,8 +281,8 @@ def seen_since(stack: Stack, *, minutes: int) -> None:
     """As if the installation were so old, and had never looked."""
     with store_of(stack) as store:
         for account in stack.meta.accounts:
-            store.hset(FIRST_SEEN_KEY, f"{account.channel} {account.id}", str(now_ms() - minutes * MINUTE_MS))
-        store.delete(LOOKED_KEY)
+            store.hset(FIRST_SEEN, f"{account.channel} {account.id}", str(now_ms() - minutes * MINUTE_MS))
+        store.delete(RECONCILED)
 
 
 def reconciled(stack: Stack) -> str:

@@ -1,9 +1,9 @@
-"""What a house at work keeps in Redis, Celery's share included, is in the table of stores."""
+"""What a house at work keeps in Redis, Celery's share included, is in the table of keys."""
 
 import redis
 
 from sandbox.stack import Stack
-from store.keys import Lifetime, store_of
+from store.schema.key_table import Lifetime, row_of
 from tests.end_to_end.people import Customer, all_closed
 
 
@@ -15,7 +15,7 @@ def test_a_house_at_work_keeps_nothing_that_is_not_in_the_table(stack: Stack, cu
     strange: list[str] = []
     with redis.Redis.from_url(stack.valkey.url, decode_responses=True) as store:
         for key in store.scan_iter("*"):
-            known, kind, ttl = store_of(key), store.type(key), store.pttl(key)
+            known, kind, ttl = row_of(key), store.type(key), store.pttl(key)
             if known is None:
                 strange.append(f"{key}: not in the table")
             elif kind not in (known.kind or kind, "none"):

@@ -64,7 +64,7 @@ class Watched:
         )
 
     async def raised(self) -> dict[str, str]:
-        return {alert_id: body["detail"] for alert_id, body in await AlertOutbox(self.scripts).waiting()}
+        return {waiting.id: waiting.alert.detail for waiting in await AlertOutbox(self.scripts).waiting()}
 
 
 @pytest.fixture

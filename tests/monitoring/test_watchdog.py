@@ -1,152 +1,18 @@
 """Who watches tells: through the outbox, and itself when the worker that empties it is what has failed."""
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
-from pydantic import SecretStr
-from sentry_sdk.crons.consts import MonitorStatus
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
-from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
-from monitoring.check_in import CheckIn
+from bot.alerts.alert import Alert
 from monitoring.deafness import MOST_IN_A_ROW, Deafness, Hearing
-from monitoring.direct_alerts import DirectAlerts
 from monitoring.store_watch import StoreWatch
-from monitoring.watchdog import Judgement, ReceiverWatch, Watchdog, judge_dispatcher, judge_receiver, judge_workers
+from monitoring.watchdog import Judgement, ReceiverWatch, judge_dispatcher, judge_receiver, judge_workers
 from runtime.embedded import EmbeddedValkey
-from runtime.settings import Alerts, Business, Config, Environment, Settings
-from sandbox.patience import PATIENCE_SECONDS
-from sandbox.server import SandboxServer
-from sandbox.telegram.server import TelegramSandbox
-from store.connection import connect
-from store.health import SystemHealth, View
-from store.inbox import Inbox
-from store.outboxes.alerts import AlertOutbox
-from store.outboxes.system_incidents import SystemIncidents
-from store.scripts import Scripts
+from store.health import View
+from tests.monitoring.watched import Watched, settings_with
 
 pytestmark = pytest.mark.anyio
-TOKEN = "7000000001:invented-token"
-START_MS = 1_790_000_000_000
-CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
-
-
-@dataclass
-class Clock:
-    """Seconds since the start; also as milliseconds of a day long gone."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def ms(self) -> int:
-        return START_MS + round(self.now * 1000)
-
-
-@pytest.fixture(scope="module")
-def valkey() -> Iterator[EmbeddedValkey]:
-    with EmbeddedValkey() as server:
-        yield server
-
-
-@pytest.fixture
-async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
-    client = connect(valkey.url, max_connections=4, timeout_seconds=PATIENCE_SECONDS)
-    await client.flushall()
-    yield Scripts(client)
-    await client.aclose()
-
-
-@pytest.fixture(scope="module")
-def telegram_server() -> Iterator[tuple[TelegramSandbox, str]]:
-    sandbox = TelegramSandbox(token=TOKEN)
-    with SandboxServer(sandbox.app) as server:
-        yield sandbox, server.url
-
-
-@pytest.fixture
-def telegram(telegram_server: tuple[TelegramSandbox, str]) -> TelegramSandbox:
-    telegram_server[0].messages.clear()
-    return telegram_server[0]
-
-
-def settings_with(telegram_url: str, *, token: str = TOKEN, heartbeat_url: str = "") -> Settings:
-    return Settings(
-        env=Environment(telegram_api_url=telegram_url, telegram_bot_token=SecretStr(token), telegram_chat_id="-100500"),
-        config=Config(business=Business(locale="en"), alerts=Alerts(heartbeat_url=heartbeat_url)),
-    )
-
-
-@pytest.fixture
-def settings(telegram_server: tuple[TelegramSandbox, str]) -> Settings:
-    return settings_with(telegram_server[1])
-
-
-@dataclass
-class Watched:
-    """What a test of one or more watchdogs needs at hand."""
-
-    scripts: Scripts
-    settings: Settings
-    telegram: TelegramSandbox
-    clock: Clock = field(default_factory=Clock)
-    opened: list[DirectAlerts] = field(default_factory=list)
-
-    @property
-    def health(self) -> SystemHealth:
-        return SystemHealth(self.scripts, self.settings)
-
-    @property
-    def outbox(self) -> AlertOutbox:
-        return AlertOutbox(self.scripts)
-
-    def alerts(self, settings: Settings | None = None) -> DirectAlerts:
-        self.opened.append(DirectAlerts(settings or self.settings))
-        return self.opened[-1]
-
-    def watchdog(self, judge: object = judge_workers, settings: Settings | None = None) -> Watchdog:
-        return Watchdog(
-            judge,  # type: ignore[arg-type]
-            health=self.health,
-            incidents=SystemIncidents(self.scripts, self.outbox),
-            alerts=self.alerts(settings),
-            clock=self.clock,
-            clock_ms=self.clock.ms,
-        )
-
-    async def beat(self, *processes: str) -> None:
-        for process in processes:
-            await self.health.beat(process, "host:1")
-
-    async def die(self, process: str) -> None:
-        await self.scripts.command("ZREM", "ns:alive", f"{process} host:1")
-
-    async def overdue_message(self) -> None:
-        inbox = Inbox(self.scripts, self.settings)
-        await inbox.receive([CustomerMessage(CONTACT, MessageKind.MESSAGE, "a", START_MS, "Hi")])
-        [member] = await self.scripts.command("ZRANGE", "ns:open", 0, -1)
-        await self.scripts.command("ZINCRBY", "ns:open", -3_600_000, member)
-
-    async def raised(self) -> list[str]:
-        return sorted(alert_id for alert_id, _ in await self.outbox.waiting())
-
-    @property
-    def said(self) -> list[str]:
-        return [m["text"].split("\n")[1] for m in self.telegram.messages]
-
-
-@pytest.fixture
-async def watched(scripts: Scripts, settings: Settings, telegram: TelegramSandbox) -> AsyncIterator[Watched]:
-    here = Watched(scripts, settings, telegram)
-    yield here
-    for alerts in here.opened:
-        await alerts.aclose()
 
 
 NO_WORKER = "No worker is running: customers get no replies."
@@ -170,9 +36,9 @@ async def test_without_a_worker_the_dispatcher_tells_by_itself_and_once(watched:
 
     assert watched.said == [NO_WORKER]
     assert await watched.raised() == ["system:no_worker"]
-    body = await watched.outbox.load("system:no_worker")
-    assert body is not None
-    assert (body["delivered"], body["message_id"]) == (1, "1")  # so that a worker, once there, need not repeat it
+    waiting = await watched.outbox.load("system:no_worker")
+    assert waiting is not None
+    assert (waiting.delivered, waiting.message_id) == (1, "1")  # so that a worker, once there, need not repeat it
 
 
 async def test_several_watchers_say_a_thing_once_and_its_end_once(watched: Watched) -> None:
@@ -307,11 +173,11 @@ async def test_an_overdue_message_knows_no_grace(watched: Watched) -> None:
     await watchdog.look()
 
     assert await watched.raised() == ["system:overdue"]
-    body = await watched.outbox.load("system:overdue")
-    assert body is not None
-    assert body["detail"] == "1"
+    waiting = await watched.outbox.load("system:overdue")
+    assert waiting is not None
+    assert waiting.alert.detail == "1"
     [[_, received_ms]] = await watched.scripts.command("ZRANGE", "ns:open", 0, 0, "WITHSCORES")
-    assert body["waiting_since"] == float(received_ms)
+    assert waiting.alert.waiting_since == float(received_ms)
     assert watched.said == []  # the worker lives: it has a minute to deliver this
 
 
@@ -371,120 +237,7 @@ def test_judges_answer_only_what_they_can_know() -> None:
         return judge(view, watched_seconds=seconds)  # type: ignore[operator, no-any-return]
 
     assert judged(judge_workers, nobody, 10) == {"overdue": None}
-    assert judged(judge_workers, nobody, 60) == {"overdue": None, "no_worker": {}}
+    assert judged(judge_workers, nobody, 60) == {"overdue": None, "no_worker": Alert("no_worker")}
     assert judged(judge_workers, everybody, 0) == {"overdue": None, "no_worker": None}
     assert judged(judge_dispatcher, nobody, 10) == {}
     assert judged(judge_dispatcher, everybody, 0) == {"no_dispatcher": None}
-
-
-async def test_redis_down_is_told_after_half_a_minute_once_and_its_end_once(
-    watched: Watched, valkey: EmbeddedValkey
-) -> None:
-    watch = StoreWatch(
-        watched.health, watched.scripts, watched.alerts(), clock=watched.clock, clock_ms=watched.clock.ms
-    )
-    well = await watch.look()
-    valkey.kill()
-    for watched.clock.now in (5, 34):
-        down = await watch.look()
-    patient = list(watched.said)
-    for watched.clock.now in (36, 60, 600):
-        await watch.look()
-    told = list(watched.said)
-    valkey.restart()
-    for watched.clock.now in (605, 610):
-        again = await watch.look()
-
-    assert (well, down, again) == (True, False, True)
-    assert patient == []
-    assert told == ["Redis cannot be written to: messages cannot be accepted, Meta will send them again later."]
-    assert watched.said == [*told, "Redis takes messages again."]
-    assert watched.telegram.messages[1]["text"].endswith("Lasted: 10 min 0 s")
-
-
-async def test_a_short_outage_of_redis_is_not_worth_a_word(watched: Watched, valkey: EmbeddedValkey) -> None:
-    watch = StoreWatch(
-        watched.health, watched.scripts, watched.alerts(), clock=watched.clock, clock_ms=watched.clock.ms
-    )
-    valkey.kill()
-    for watched.clock.now in (5, 20):
-        await watch.look()
-    valkey.restart()
-    for watched.clock.now in (25, 60):
-        await watch.look()
-
-    assert watched.said == []
-
-
-async def test_several_receivers_tell_the_end_of_an_outage_once(watched: Watched, valkey: EmbeddedValkey) -> None:
-    watches = [
-        StoreWatch(watched.health, watched.scripts, watched.alerts(), clock=watched.clock, clock_ms=watched.clock.ms)
-        for _ in range(2)
-    ]
-    valkey.kill()
-    for watched.clock.now in (0, 31):
-        for watch in watches:
-            await watch.look()
-    valkey.restart()
-    for watched.clock.now in (60, 65):
-        for watch in watches:
-            await watch.look()
-
-    assert watched.said.count("Redis takes messages again.") == 1
-
-
-@dataclass
-class Bell:
-    """Somebody outside who is told, once a minute, that all is well."""
-
-    paths: list[str] = field(default_factory=list)
-    status: int = 200
-
-    @property
-    def app(self) -> Starlette:
-        async def answer(request: Request) -> Response:
-            self.paths.append(request.url.path)
-            return Response(status_code=self.status)
-
-        return Starlette(routes=[Route("/ping/{secret}", answer)])
-
-
-async def test_the_outside_hears_once_a_minute_and_only_while_all_is_well() -> None:
-    clock, bell = Clock(), Bell()
-    with SandboxServer(bell.app) as server:
-        settings = settings_with("http://127.0.0.1:9", heartbeat_url=f"{server.url}/ping/secret-word")
-        check_in = CheckIn(settings, sentry_is_on=lambda: False, clock=clock)
-        for clock.now, ok in ((0, True), (5, True), (59, True), (60, False), (120, True)):
-            await check_in.maybe(ok=ok)
-        await check_in.aclose()
-
-    assert bell.paths == ["/ping/secret-word"] * 2
-
-
-async def test_an_address_that_fails_is_said_once_and_without_its_secret(
-    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock, bell = Clock(), Bell(status=500)
-    with SandboxServer(bell.app) as server:
-        settings = settings_with("http://127.0.0.1:9", heartbeat_url=f"{server.url}/ping/secret-word")
-        check_in = CheckIn(settings, sentry_is_on=lambda: False, clock=clock)
-        for clock.now in (0, 60):
-            await check_in.maybe(ok=True)
-        await check_in.aclose()
-
-    logged = caplog.text + "".join(capsys.readouterr())
-    assert logged.count("heartbeat_url_failed") == 1
-    assert "secret-word" not in logged
-
-
-async def test_sentry_hears_of_it_either_way() -> None:
-    clock, heard = Clock(), []
-    settings = settings_with("http://127.0.0.1:9")
-    check_in = CheckIn(settings, capture=lambda **what: heard.append(what), sentry_is_on=lambda: True, clock=clock)
-    for clock.now, ok in ((0, True), (30, True), (60, False)):
-        await check_in.maybe(ok=ok)
-
-    assert [(one["monitor_slug"], one["status"]) for one in heard] == [
-        ("nightshift", MonitorStatus.OK),
-        ("nightshift", MonitorStatus.ERROR),
-    ]

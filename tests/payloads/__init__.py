@@ -1,6 +1,7 @@
 """Bodies of webhooks, with invented ids and words, and what has to become of each.
 
-`I` and `M`: every shape that Meta documents for Instagram and Messenger. `F`: shapes met in the field.
+`instagram/` and `messenger/`: every shape that Meta documents. `field/`: shapes met in the field (`field.py`: where).
+A payload's name is its path without the ending: `messenger/events/read`.
 """
 
 from pathlib import Path
@@ -17,5 +18,10 @@ def raw(name: str) -> bytes:
     return (PAYLOADS / f"{name}.json").read_bytes()
 
 
-def names() -> list[str]:
-    return sorted(path.stem for path in PAYLOADS.glob("*.json"))
+def names(under: str = "") -> list[str]:
+    """All of them, or those of one folder."""
+    return sorted(str(path.relative_to(PAYLOADS).with_suffix("")) for path in (PAYLOADS / under).rglob("*.json"))
+
+
+def documented() -> list[str]:
+    return names("instagram") + names("messenger")

@@ -6,7 +6,8 @@ from typing import Any
 from bot.conversation import Conversation, PartState, Plan, PlanMeta
 from bot.outcome import Outcome
 from runtime.settings import Settings
-from store.conversations import Conversations, Lease
+from store.conversations import Conversations
+from store.lease import Lease
 from store.scripts import Scripts
 
 _numbers = itertools.count()
@@ -23,7 +24,7 @@ async def arrives(scripts: Scripts, settings: Settings, lease: Lease, plan: Plan
 async def answered(
     scripts: Scripts, settings: Settings, lease: Lease, conversation: Conversation, **finish: Any
 ) -> None:
-    _, conversation = await lease.plan(conversation, ["Ответ"], PlanMeta())
+    conversation = (await lease.plan(conversation, ["Ответ"], PlanMeta())).conversation
     assert conversation.plan is not None
     await arrives(scripts, settings, lease, conversation.plan)
     await lease.finish(Outcome.ANSWERED, conversation.plan.keys, **finish)

@@ -1,10 +1,9 @@
 """Nothing in the store grows without end, and nothing that is still needed is cut for that."""
 
-from typing import Any
-
 import orjson
 import pytest
 
+from bot.alerts.alert import Alert
 from bot.incoming.events import Channel, Comment, Contact, CustomerMessage, Echo, MessageKind
 from bot.outcome import SilenceReason
 from runtime.clock import now_ms
@@ -12,7 +11,7 @@ from runtime.settings import Settings
 from store.health import SystemHealth
 from store.inbox import Inbox
 from store.ledger import Ledger
-from store.outboxes.alerts import AlertOutbox
+from store.outboxes.alerts import AlertOutbox, WaitingAlert
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.early_events import MOST, EarlyEvents
 from store.outboxes.unread_messages import UnreadMessages
@@ -47,8 +46,8 @@ async def fill_outbox(scripts: Scripts, *, first: int = 0, count: int = MOST_ALE
     await scripts.command("EVAL", source, 0, first, count)
 
 
-def alert(rule: str = "reasoning_lock", conversation: str = "") -> dict[str, Any]:
-    return {"rule": rule, "conversation": conversation, "first_at": now_ms(), "count": 1}
+def alert(rule: str = "reasoning_lock", conversation: str = "") -> Alert:
+    return Alert(rule, conversation=conversation, first_at=now_ms())
 
 
 async def test_a_full_outbox_lets_the_oldest_go_and_counts_it(scripts: Scripts) -> None:
@@ -57,7 +56,7 @@ async def test_a_full_outbox_lets_the_oldest_go_and_counts_it(scripts: Scripts) 
 
     await outbox.raise_alert("new:handover", alert(conversation="new"), conversation_id="new")
 
-    kept = {alert_id for alert_id, _ in await outbox.waiting()}
+    kept = {waiting.id for waiting in await outbox.waiting()}
     assert len(kept) == MOST_ALERTS
     assert "new:handover" in kept
     assert "0:handover" not in kept
@@ -76,7 +75,7 @@ async def test_a_full_outbox_lets_tasks_go_before_customers_and_keeps_what_conce
     await outbox.raise_alert("t:task_call", alert("task_call", "t"), conversation_id="t")
     await outbox.raise_alert("new:handover", alert(conversation="new"), conversation_id="new")
 
-    kept = {alert_id for alert_id, _ in await outbox.waiting()}
+    kept = {waiting.id for waiting in await outbox.waiting()}
     assert len(kept) == MOST_ALERTS
     assert {"system:no_worker", "new:handover"} <= kept
 
@@ -88,14 +87,16 @@ async def test_a_repeated_incident_takes_no_second_place(scripts: Scripts) -> No
     await outbox.raise_alert("7:handover", alert(conversation="7"), conversation_id="7")
 
     assert len(await outbox.waiting()) == MOST_ALERTS
-    assert (await outbox.load("7:handover") or {})["count"] == 2
+    waiting = await outbox.load("7:handover")
+    assert waiting is not None
+    assert waiting.alert.count == 2
     assert await scripts.command("HGET", "ns:events", "alert_dropped") is None
 
 
 async def test_what_is_closed_leaves_nothing_behind(scripts: Scripts) -> None:
     outbox = AlertOutbox(scripts)
     await outbox.raise_alert("a", alert())
-    await outbox.delivered("a", shown=1, message_id="1")
+    await outbox.delivered(WaitingAlert("a", alert()), "1")
     await outbox.close("a", shown=1)
 
     assert await scripts.command("KEYS", "ns:alerts*") == []

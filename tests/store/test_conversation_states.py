@@ -19,8 +19,10 @@ from runtime.embedded import EmbeddedValkey
 from runtime.settings import Debounce, Settings
 from sandbox.patience import PATIENCE_SECONDS
 from store.connection import connect
-from store.conversations import Conversations, Lease, LeaseLost, OutcomeRefused
+from store.conversations import Claimed, Conversations
+from store.decisions import AlreadyIn, ClaimRefusal, MaySend, NewsCame, NotClaimed, Overtaken, Planned
 from store.inbox import Inbox
+from store.lease import Lease, LeaseLost, OutcomeRefused
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
@@ -44,15 +46,15 @@ def echo(mid: str, text: str = "", **more: object) -> Echo:
 async def claim(scripts: Scripts, settings: Settings) -> tuple[Lease, object]:
     await Schedule(scripts).pop_due(limit=10, quota=10)
     claimed = await Conversations(scripts, settings).claim(CONTACT.conversation_id)
-    assert not isinstance(claimed, str), claimed
-    return claimed
+    assert isinstance(claimed, Claimed), claimed
+    return claimed.lease, claimed.conversation
 
 
 async def planned(scripts: Scripts, settings: Settings, *texts: str) -> tuple[Lease, str]:
     """A lease on a conversation with one open message and a plan of `texts`; the plan's id."""
     await Inbox(scripts, settings).receive([message()])
     lease, conversation = await claim(scripts, settings)
-    assert (await lease.plan(conversation, texts or ("Ответ",), PlanMeta()))[0] == "planned"  # type: ignore[arg-type]
+    assert isinstance(await lease.plan(conversation, texts or ("Ответ",), PlanMeta()), Planned)  # type: ignore[arg-type]
     plan = (await lease.reread()).plan
     assert plan is not None
     return lease, plan.id
@@ -131,14 +133,18 @@ async def test_a_flood_is_capped_and_recorded(scripts: Scripts, settings: Settin
 async def test_a_poke_that_was_not_handed_out_claims_nothing(scripts: Scripts, settings: Settings) -> None:
     await Inbox(scripts, settings).receive([message()])
 
-    assert await Conversations(scripts, settings).claim(CONTACT.conversation_id) == "not_handed_out"
+    assert await Conversations(scripts, settings).claim(CONTACT.conversation_id) == NotClaimed(
+        ClaimRefusal.NOT_HANDED_OUT
+    )
 
 
 async def test_one_poke_is_one_claim(scripts: Scripts, settings: Settings) -> None:
     await Inbox(scripts, settings).receive([message()])
     await claim(scripts, settings)
 
-    assert await Conversations(scripts, settings).claim(CONTACT.conversation_id) == "not_handed_out"
+    assert await Conversations(scripts, settings).claim(CONTACT.conversation_id) == NotClaimed(
+        ClaimRefusal.NOT_HANDED_OUT
+    )
 
 
 async def test_the_quota_keeps_a_backlog_in_due(scripts: Scripts, settings: Settings) -> None:
@@ -160,10 +166,10 @@ async def test_news_that_the_turn_has_not_read_stops_the_plan(scripts: Scripts, 
     lease, conversation = await claim(scripts, settings)
     await inbox.receive([message()])
 
-    assert (await lease.plan(conversation, ["Ответ"], PlanMeta()))[0] == "newer"  # type: ignore[arg-type]
+    assert isinstance(await lease.plan(conversation, ["Ответ"], PlanMeta()), NewsCame)  # type: ignore[arg-type]
     fresh = await lease.reread()
     assert len(fresh.messages) == 2
-    assert (await lease.plan(fresh, ["Ответ"], PlanMeta()))[0] == "planned"
+    assert isinstance(await lease.plan(fresh, ["Ответ"], PlanMeta()), Planned)
 
 
 async def test_what_came_during_the_turn_gathers_again_at_its_end(scripts: Scripts, settings: Settings) -> None:
@@ -292,7 +298,7 @@ async def test_a_human_between_two_parts_drops_the_rest_only(scripts: Scripts, s
 
     await Inbox(scripts, settings).receive([echo("h-1", "Дальше я")])
 
-    assert await lease.begin_part(plan_id, 1, margin_seconds=1) == "dropped"
+    assert await lease.begin_part(plan_id, 1, margin_seconds=1) == AlreadyIn(PartState.DROPPED)
 
 
 @hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -393,7 +399,7 @@ async def _live(scripts: Scripts, settings: Settings, steps: list[str]) -> None:
                 await schedule.pop_due(limit=10, quota=10)
             case "claim":
                 claimed = await conversations.claim(cid)
-                lease = claimed[0] if not isinstance(claimed, str) else lease
+                lease = claimed.lease if isinstance(claimed, Claimed) else lease
             case "vanish":
                 await scripts.command("HSET", f"ns:c:{cid}", "lease_until", "1")
                 await scripts.command("ZADD", "ns:due", "XX", 1, cid)
@@ -469,7 +475,7 @@ async def test_a_part_that_is_on_its_way_is_not_begun_again(scripts: Scripts, se
     first = await lease.begin_part(plan_id, 0, margin_seconds=1)
     second = await lease.begin_part(plan_id, 0, margin_seconds=1)
 
-    assert (first, second) == ("sending", "unknown")
+    assert (first, second) == (MaySend(), AlreadyIn(PartState.UNKNOWN))
 
 
 async def test_a_message_taken_back_before_anything_was_sent_is_not_answered(
@@ -485,7 +491,7 @@ async def test_a_message_taken_back_before_anything_was_sent_is_not_answered(
     await inbox.receive([Deletion(CONTACT, "a", 1)])
 
     assert await sums(scripts) == {"received": 1, "silenced": 1}
-    assert await lease.begin_part(plan.id, 0, margin_seconds=1) == "gone"
+    assert await lease.begin_part(plan.id, 0, margin_seconds=1) == Overtaken()
 
 
 async def test_a_plan_of_a_newer_version_is_read_as_far_as_we_know_it(scripts: Scripts, settings: Settings) -> None:

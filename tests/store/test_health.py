@@ -8,7 +8,7 @@ from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from bot.outcome import Deferral
 from runtime.settings import Settings
 from sandbox.patience import PATIENCE_SECONDS
-from store.conversations import Conversations
+from store.conversations import Claimed, Conversations
 from store.health import SystemHealth, overdue_after_seconds
 from store.heartbeat import beat_for_ever
 from store.inbox import Inbox
@@ -35,8 +35,8 @@ async def received_ago(scripts: Scripts, seconds: float) -> None:
 async def defer(scripts: Scripts, settings: Settings, seconds: float, reason: str) -> None:
     await Schedule(scripts).pop_due(limit=10, quota=10)
     claimed = await Conversations(scripts, settings).claim(CID)
-    assert not isinstance(claimed, str)
-    await claimed[0].hold(seconds, reason)
+    assert isinstance(claimed, Claimed)
+    await claimed.lease.hold(seconds, reason)
 
 
 async def alive(health: SystemHealth) -> None:

@@ -9,19 +9,23 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, PlanMeta
 from bot.incoming.events import Channel, Comment, Contact, CustomerMessage, Echo, MessageKind, Noted, UnreadMessage
 from bot.outcome import Deferral
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account, Config, Debounce, Environment, Settings, Shift
-from store.accounts.pacing import Pacing, Place
-from store.accounts.parking import Parking, parking_key
+from store.accounts.pacing import Pacing, Slot
+from store.accounts.parking import Parking
 from store.connection import connect
-from store.conversations import LEASE_SECONDS, Conversations, Lease
+from store.conversations import Claimed, Conversations
+from store.decisions import MaySend, NotClaimed
 from store.health import SystemHealth, overdue_after_seconds
 from store.inbox import Inbox
+from store.keys import parking_key
+from store.lease import LEASE_SECONDS, Lease
 from store.ledger import Ledger
-from store.outboxes.alerts import AlertOutbox
+from store.outboxes.alerts import AlertOutbox, WaitingAlert
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.unread_messages import UnreadMessages
 from store.schedule import Due, Schedule
@@ -77,18 +81,18 @@ class House:
         await self.watch.mend(*due.conversation_ids)
         return due
 
-    async def claim(self) -> tuple[Lease, Conversation] | str:
+    async def claim(self) -> Claimed | NotClaimed:
         await self.dispatch()
         return await self.conversations.claim(CID)
 
     async def claimed(self) -> tuple[Lease, Conversation]:
         claimed = await self.claim()
-        assert not isinstance(claimed, str), claimed
-        return claimed
+        assert isinstance(claimed, Claimed), claimed
+        return claimed.lease, claimed.conversation
 
     async def claimable_after(self, seconds: float) -> bool:
         await self.scripts.pass_time(seconds)
-        return not isinstance(await self.claim(), str)
+        return isinstance(await self.claim(), Claimed)
 
     async def events(self) -> dict[str, str]:
         return dict(await self.scripts.command("HGETALL", "ns:events"))
@@ -208,9 +212,9 @@ async def test_the_doubt_about_a_send_is_settled_in_time(house: House) -> None:
     await house.writes()
     await house.scripts.pass_time(5)
     lease, conversation = await house.claimed()
-    _, planned = await lease.plan(conversation, ["Ответ"], PlanMeta())
+    planned = (await lease.plan(conversation, ["Ответ"], PlanMeta())).conversation
     assert planned.plan is not None
-    assert await lease.begin_part(planned.plan.id, 0, margin_seconds=1) == "sending"
+    assert await lease.begin_part(planned.plan.id, 0, margin_seconds=1) == MaySend()
     await house.scripts.jump(-HOUR)
     await house.dispatch()
     await house.scripts.pass_time(LEASE_SECONDS + 1)
@@ -225,10 +229,7 @@ async def test_the_line_of_an_account_begins_anew(house: House) -> None:
     await pacing.take(ACCOUNT, "read", patience_seconds=1)
     await house.scripts.jump(-HOUR)
 
-    place = await pacing.take(ACCOUNT, "read", patience_seconds=1)
-
-    assert isinstance(place, Place)
-    assert place.taken
+    assert isinstance(await pacing.take(ACCOUNT, "read", patience_seconds=1), Slot)
 
 
 async def test_outboxes_are_emptied(house: House) -> None:
@@ -236,8 +237,8 @@ async def test_outboxes_are_emptied(house: House) -> None:
     await comments.note(Comment(CONTACT.channel, ACCOUNT.id, "17900000000000001", "900", 1, "цена?"))
     bare = UnreadMessage(CONTACT.channel, ACCOUNT.id, "mid-u", 1, CONTACT.customer_id)
     await house.inbox.receive([Noted("ghost_edit", ACCOUNT.id, unread=bare)])
-    await alerts.raise_alert("an-alert", {"rule": "x", "count": 1})
-    await alerts.failed("an-alert", shown=1, tries=3, again_in_seconds=300)
+    await alerts.raise_alert("an-alert", Alert("x"))
+    await alerts.failed(WaitingAlert("an-alert", Alert("x"), tries=2), again_in_seconds=300)
     await house.scripts.jump(-HOUR)
     await house.dispatch()
     await house.scripts.pass_time(61)
@@ -275,11 +276,11 @@ async def test_it_is_told_once_however_many_see_it(house: House, settings: Setti
         await each.dispatch()
         await each.dispatch()
 
-    body = await AlertOutbox(house.scripts).load("system:clock_went_back")
+    waiting = await AlertOutbox(house.scripts).load("system:clock_went_back")
     assert (await house.events())["clock_went_back"] == "1"
-    assert body is not None
-    assert body["count"] == 1
-    assert 3590 <= int(body["detail"]) <= 3610
+    assert waiting is not None
+    assert waiting.alert.count == 1
+    assert 3590 <= int(waiting.alert.detail) <= 3610
 
 
 async def test_a_dispatcher_that_comes_later_finds_out_from_the_ledger(house: House, settings: Settings) -> None:
@@ -358,7 +359,7 @@ async def test_who_waits_for_people_under_a_doubtful_clock_is_not_looked_at_over
     await house.dispatch()
     await house.scripts.pass_time(1)
     claimed = await house.claim()
-    held, _ = (lease, None) if isinstance(claimed, str) else claimed
+    held = claimed.lease if isinstance(claimed, Claimed) else lease
     await held.hold(3600, Deferral.OFF_DUTY)
 
     assert not await house.claimable_after(60)
@@ -507,9 +508,9 @@ class Lives:
 
     async def work(self) -> bool:
         claimed = await self.house.claim()
-        if isinstance(claimed, str):
+        if isinstance(claimed, NotClaimed):
             return False
-        lease, conversation = claimed
+        lease, conversation = claimed.lease, claimed.conversation
         if conversation.takeover_until_ms > conversation.now_ms:
             await lease.hold((conversation.takeover_until_ms - conversation.now_ms) / 1000, Deferral.HUMAN)
             return False

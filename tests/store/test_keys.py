@@ -1,9 +1,10 @@
-"""Every key in Redis is in the one table of them, as the sources write it and as a server holds it."""
+"""Every key in Redis is in the one table of them, as a server holds it."""
 
-import re
+from random import Random
 
 import pytest
 
+from bot.alerts.alert import Alert
 from bot.conversation import PartState, PlanMeta
 from bot.incoming.events import (
     Channel,
@@ -20,24 +21,31 @@ from bot.incoming.events import (
 )
 from bot.outcome import Outcome, SilenceReason
 from runtime.clock import now_ms
+from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account, Settings
+from sandbox.patience import PATIENCE_SECONDS
+from store import keys
 from store.accounts.ids import AccountIds, AccountIdStore
-from store.accounts.marks import Looks
-from store.accounts.pacing import Pacing, line_of
+from store.accounts.marks import Marks
+from store.accounts.pacing import Pacing, rate_limit_of
 from store.accounts.parking import Parking
-from store.conversations import Conversations, Incident
+from store.connection import connect
+from store.conversations import Claimed, Conversations
 from store.failure_counts import count_in
 from store.health import SystemHealth
 from store.inbox import Inbox
-from store.keys import STORES, Lifetime, Store, Whose, store_of
+from store.lease import Incident
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.early_events import EarlyEvents
 from store.outboxes.system_incidents import SystemIncidents
 from store.schedule import Schedule
+from store.schema.key_table import TABLE, PersonalData, Row, row_of
+from store.schema.stamp import bring_up
 from store.scripts import Scripts
 from store.spending import Spending
 from store.telemetry import erase_telemetry
-from tests.rooms import ROOT, sources
+from tests.store.kept import kept_as_the_table_says
+from tests.store.lives import CONTACTS, Lives, ObservedScripts
 from worker.agent.generations import ask_later
 
 pytestmark = pytest.mark.anyio
@@ -45,82 +53,7 @@ pytestmark = pytest.mark.anyio
 ACCOUNT = Account(channel="instagram", id="17841400000000042")
 WORDS, PHONE, NAME = "Меня зовут Аделаида", "+79160000001", "Аделаида"
 CUSTOMERS = [Contact(Channel.INSTAGRAM, ACCOUNT.id, f"900100000000{number:04d}") for number in range(8)]
-BEHIND_CELERY = {"ns:celery:{name...}"}
-
-# Literals that are no key of their own: what parts of a reply carry as metadata, and thoughts and generations together,
-# as they are erased.
-NO_KEYS = {"ns:", "ns:c:*:*:*"}
-LITERAL = re.compile(r"""f"(ns:(?:\{[^}]*\}|[^"{])*)"|["'](ns:[^"'{]*)["']""")
-
-
-def skeleton(key: str) -> str:
-    return re.sub(r"\{[^}]*\}", "*", key)
-
-
-def literals() -> dict[str, str]:
-    """Each key as the sources spell it, braces and what is appended by code as a star; and where."""
-    found: dict[str, str] = {}
-    for file in sources(kinds=(".py", ".lua")):
-        if file == ROOT / "store" / "keys.py":
-            continue
-        source = file.read_text(encoding="utf-8")
-        for literal in map("".join, LITERAL.findall(source)):
-            open_ended = "*" if literal.endswith(":") and literal not in NO_KEYS else ""
-            found[skeleton(literal) + open_ended] = f"{file.name}: {literal}"
-        if file.suffix == ".lua":
-            for part in re.findall(r"\bat\(\w+(?:\[\d\])?, '(\w+)", source):
-                found[f"ns:c:*:{part}"] = f"{file.name}: {part}"
-            for part in re.findall(r"\b(?:remember|forget_old)\(cid, '(\w+)'", source):
-                found[f"ns:c:*:{part}"] = f"{file.name}: {part}"
-    return {key: where for key, where in found.items() if key not in NO_KEYS}
-
-
-def is_written_as(literal: str, key: str) -> bool:
-    """A literal is the key, or one of its kind, or so much of it as stands before what differs."""
-    known, store = skeleton(key), store_of(literal.replace("*", "x"))
-    if store is not None and store.key == key:
-        return True
-    return literal == known or (literal.endswith("*") and known.startswith(literal)) or known == f"{literal}:*"
-
-
-def test_the_sources_write_no_key_that_is_not_in_the_table() -> None:
-    strange = {where for literal, where in literals().items() if not any(is_written_as(literal, s.key) for s in STORES)}
-
-    assert strange == set()
-
-
-def test_the_table_holds_no_key_that_nothing_writes() -> None:
-    written = literals()
-    idle = {store.key for store in STORES if not any(is_written_as(literal, store.key) for literal in written)}
-
-    assert idle == set()
-
-
-def test_every_key_says_what_it_is_and_what_bounds_it() -> None:
-    assert len({store.key for store in STORES}) == len(STORES)
-    for store in STORES:
-        assert store.holds, store.key
-        assert store.writers, store.key
-        assert store.bound, store.key
-
-
-@pytest.mark.parametrize(
-    ("key", "found"),
-    [
-        ("ns:c:4eb1e8a7ea08e4a6", "ns:c:{conversation}"),
-        ("ns:c:4eb1e8a7ea08e4a6:inbox", "ns:c:{conversation}:inbox"),
-        ("ns:c:4eb1e8a7ea08e4a6:something", None),
-        ("ns:tel:all", "ns:tel:all"),
-        ("ns:tel:2026-11-30", "ns:tel:{day}"),
-        ("ns:celery:_kombu.binding.turns", "ns:celery:{name...}"),
-        ("ns:telling:system:no_redis:recovered", "ns:telling:{alert...}"),
-        ("somebody:else", None),
-    ],
-)
-def test_a_key_is_found_in_the_table(key: str, found: str | None) -> None:
-    store = store_of(key)
-
-    assert (store.key if store else None) == found
+BEHIND_CELERY = {"ns:celery:{name}"}
 
 
 def message(number: int, mid: str, *, closed_as: SilenceReason | None = None) -> CustomerMessage:
@@ -145,24 +78,9 @@ class Life:
 
     async def look(self) -> None:
         """Nothing is there that the table does not know, or otherwise than it says."""
-        for key in await self.scripts.command("KEYS", "*"):
-            store = store_of(str(key))
-            assert store is not None, key
-            kind, ttl = await self.scripts.command("TYPE", key), int(await self.scripts.command("PTTL", key))
-            self.seen.add(store.key)
-            if kind == "none":  # it has run out since the keys were listed
-                assert store.lifetime is Lifetime.EXPIRES, key
-                continue
-            assert kind == (store.kind or kind), key
-            assert await self._lives_as(store, str(key), ttl), (key, ttl)
+        self.seen |= await kept_as_the_table_says(self.scripts)
 
-    async def _lives_as(self, store: Store, key: str, ttl: int) -> bool:
-        if store.lifetime is not Lifetime.AT_REST:
-            return (ttl > 0) is (store.lifetime is Lifetime.EXPIRES)
-        state = await self.scripts.command("HGET", ":".join(key.split(":")[:3]), "state")
-        return (ttl > 0) is (state in ("rest", None))
-
-    async def dump(self, store: Store) -> str:
+    async def dump(self, row: Row) -> str:
         """Everything in the keys of a store, as one text."""
         read = {
             "string": ("GET",),
@@ -174,7 +92,7 @@ class Life:
         }
         found = ""
         for key in await self.scripts.command("KEYS", "*"):
-            if store_of(str(key)) is store:
+            if row_of(str(key)) is row:
                 command, *more = read[await self.scripts.command("TYPE", key)]
                 found += f"{key} {await self.scripts.command(command, key, *more)}"
         return found
@@ -186,25 +104,25 @@ async def turns(life: Life) -> None:
     await life.schedule.pop_due(limit=10, quota=10)
     for number in (0, 1):
         claimed = await life.conversations.claim(CUSTOMERS[number].conversation_id)
-        assert not isinstance(claimed, str)
-        lease, conversation = claimed
+        assert isinstance(claimed, Claimed)
+        lease, conversation = claimed.lease, claimed.conversation
         await life.look()
         if number:
             await lease.hold(60, "parked")
             continue
-        _, planned = await lease.plan(conversation, ["Здравствуйте!"], PlanMeta())
+        planned = (await lease.plan(conversation, ["Здравствуйте!"], PlanMeta())).conversation
         assert planned.plan is not None
-        await lease.begin_part(planned.plan.id, 0, margin_seconds=1, line=line_of(ACCOUNT, "send"))
+        await lease.begin_part(planned.plan.id, 0, margin_seconds=1, limit=rate_limit_of(ACCOUNT, "send"))
         await life.look()
         await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.UNKNOWN)
         await life.look()
         await life.conversations.record(conversation.id, planned.plan.id, 0, PartState.SENT, mid="ours")
-        body = {"rule": "x", "conversation": conversation.id, "count": 1}
+        alert = Alert("x", conversation=conversation.id)
         await lease.finish(
             Outcome.ANSWERED,
             planned.plan.keys,
             fields={"turn": "20 1 2 3"},
-            incident=Incident(f"{conversation.id}:x", body),
+            incident=Incident(f"{conversation.id}:x", alert),
         )
     await life.look()
 
@@ -227,19 +145,22 @@ async def rarities(life: Life) -> None:
     [waiting] = await outbox.due(now_ms=now_ms() + 1000, limit=1)
     await outbox.begin(waiting, "Ответ")
     await life.look()
+    await bring_up(scripts.client, [])
+    await scripts.command("SADD", keys.parked_conversations_key_before_2("instagram 1"), cid)
+    await scripts.command("EXPIRE", keys.parked_conversations_key_before_2("instagram 1"), 86_400)
     await EarlyEvents(scripts).keep("{}")
     await AccountIdStore(scripts).store(ACCOUNT, AccountIds(ACCOUNT.id, "1"))
-    looks = Looks(scripts)
-    await looks.first_seen_ms(ACCOUNT, now_ms=1)
-    await looks.begin(ACCOUNT, seconds=60)
-    await looks.finished(ACCOUNT, began_ms=1, whole=True)
+    marks = Marks(scripts)
+    await marks.first_seen_ms(ACCOUNT, now_ms=1)
+    await marks.begin(ACCOUNT, seconds=60)
+    await marks.finished(ACCOUNT, began_ms=1, whole=True)
     await Parking(scripts).park(ACCOUNT, "token", 60)
     await Pacing(scripts).take(ACCOUNT, "read", patience_seconds=0)
     await life.health.beat("worker", "host:1")
     await life.health.writable()
     await count_in(scripts)("heartbeat", 1)
     incidents = SystemIncidents(scripts, None)  # type: ignore[arg-type]  # what it delivers to is not asked here
-    await incidents.broke("no_worker", {}, now_ms=1)
+    await incidents.broke(Alert("no_worker"), now_ms=1)
     await incidents.may_tell("system:no_worker", for_seconds=60)
     jump = '{"rule": "clock_jumped_ahead", "first_at": 1, "count": 1}'
     await scripts.run("clock_jumped", "clock_jumped_ahead", 86_400_000, jump)
@@ -260,19 +181,36 @@ async def test_a_server_holds_no_key_that_is_not_in_the_table(scripts: Scripts, 
     )
     await rarities(life)
 
-    assert {store.key for store in STORES} - life.seen == BEHIND_CELERY
+    assert {row.key for row in TABLE} - life.seen == BEHIND_CELERY
 
 
-async def test_what_is_called_nobodys_holds_nothing_of_a_customer(scripts: Scripts, settings: Settings) -> None:
+async def test_what_lives_leave_behind_is_as_the_table_says(valkey: EmbeddedValkey, settings: Settings) -> None:
+    client = connect(valkey.url, max_connections=5, timeout_seconds=PATIENCE_SECONDS)
+    scripts, seen = ObservedScripts(client), set()
+    try:
+        for seed in range(3):
+            await scripts.begin_anew(*CONTACTS)
+            lives = Lives(scripts, settings, Random(seed))
+            for step in range(120):
+                await lives.step()
+                if step % 10 == 0:
+                    seen |= await kept_as_the_table_says(scripts)
+    finally:
+        await client.aclose()
+
+    assert len(seen) > 15  # and not a house in which nothing happens
+
+
+async def test_what_is_no_personal_data_holds_nothing_of_a_customer(scripts: Scripts, settings: Settings) -> None:
     life = Life(scripts, settings)
     await turns(life)
     await rarities(life)
 
-    for store in STORES:
-        held = await life.dump(store)
-        if store.whose is not Whose.CUSTOMER and store.key not in ("ns:comments", "ns:early"):
+    for row in TABLE:
+        held = await life.dump(row)
+        if row.personal_data is not PersonalData.CUSTOMER and row.key not in ("ns:comments", "ns:early"):
             for secret in (NAME, PHONE, *(customer.customer_id for customer in CUSTOMERS)):
-                assert secret not in held, (store.key, secret)
-        if store.whose is Whose.NOBODY and store.key != "ns:comments:seen":
+                assert secret not in held, (row.key, secret)
+        if row.personal_data is PersonalData.NONE and row.key != "ns:comments:seen":
             for customer in CUSTOMERS:
-                assert customer.conversation_id not in held, store.key
+                assert customer.conversation_id not in held, row.key

@@ -6,9 +6,9 @@ from bot.incoming.events import Channel, CustomerMessage, Deletion, Edit, Messag
 from bot.outcome import Deferral, SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Settings, Shift
-from store.conversations import LeaseLost
 from store.hashing import key_of
 from store.known_messages import Known, KnownMessages
+from store.lease import LeaseLost
 from store.outboxes.unread_messages import UnreadMessages
 from store.scripts import Scripts
 from tests.store.test_takeover import CONTACT, Bench, human, message

@@ -6,9 +6,10 @@ from bot.conversation import PartState, PlanMeta
 from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.settings import Settings
-from store.conversations import Conversations, Lease
+from store.conversations import Claimed, Conversations
 from store.hashing import key_of
 from store.inbox import Inbox
+from store.lease import Lease
 from store.ledger import Ledger
 from store.ledger_checks import Fault, verify
 from store.schedule import Schedule
@@ -27,16 +28,16 @@ def message(contact: Contact, mid: str, closed_as: SilenceReason | None = None) 
 async def claim(scripts: Scripts, settings: Settings, contact: Contact) -> Lease:
     await Schedule(scripts).pop_due(limit=10, quota=10)
     claimed = await Conversations(scripts, settings).claim(contact.conversation_id)
-    assert not isinstance(claimed, str), claimed
-    return claimed[0]
+    assert isinstance(claimed, Claimed), claimed
+    return claimed.lease
 
 
 async def answer(scripts: Scripts, settings: Settings, contact: Contact) -> None:
     await Schedule(scripts).pop_due(limit=10, quota=10)
     conversations = Conversations(scripts, settings)
     claimed = await conversations.claim(contact.conversation_id)
-    assert not isinstance(claimed, str), claimed
-    lease, conversation = claimed
+    assert isinstance(claimed, Claimed), claimed
+    lease, conversation = claimed.lease, claimed.conversation
     await lease.plan(conversation, ["Ответ"], PlanMeta())
     plan = (await lease.reread()).plan
     assert plan is not None

@@ -11,8 +11,9 @@ from bot.outcome import Outcome, SilenceReason
 from runtime.clock import now_ms
 from runtime.config import CustomerLimits
 from runtime.settings import Settings
-from store.conversations import Conversations, Lease
+from store.conversations import Claimed, Conversations
 from store.inbox import Inbox
+from store.lease import Lease
 from store.schedule import Schedule
 from store.scripts import Scripts
 from store.spending import Spending
@@ -34,8 +35,8 @@ async def claimed(scripts: Scripts, settings: Settings, *texts: str) -> tuple[Le
     )
     await Schedule(scripts).pop_due(limit=10, quota=10)
     answer = await Conversations(scripts, settings).claim(CID)
-    assert not isinstance(answer, str), answer
-    return answer
+    assert isinstance(answer, Claimed), answer
+    return answer.lease, answer.conversation
 
 
 async def end_turn(scripts: Scripts, settings: Settings, *texts: str, rule: str = "") -> Conversation:

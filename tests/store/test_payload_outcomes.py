@@ -14,7 +14,7 @@ from bot.conversation import OpenMessage
 from bot.incoming.events import Channel
 from bot.incoming.meta_values import TEXT_LIMIT
 from runtime.settings import Account, Environment, Settings
-from store.conversations import Conversations
+from store.conversations import Claimed, Conversations
 from store.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
@@ -86,8 +86,8 @@ async def check_the_prompts(scripts: Scripts, settings: Settings, answered: list
     messages: list[OpenMessage] = []
     for conversation_id in due:
         claimed = await Conversations(scripts, settings).claim(conversation_id)
-        assert not isinstance(claimed, str)
-        messages += claimed[1].messages
+        assert isinstance(claimed, Claimed)
+        messages += claimed.conversation.messages
     assert [m.for_model for m in messages] == [end.words.rstrip("\n") or "[unsupported message]" for end in answered]
     assert [m.needs_text for m in messages] == [not end.words for end in answered]
 
@@ -145,7 +145,11 @@ async def test_a_conversation_without_anything_open_is_not_kept_for_ever(
 async def test_an_echo_after_the_end_does_not_keep_a_conversation_for_ever(
     receiver: httpx.AsyncClient, scripts: Scripts
 ) -> None:
-    for name in ("I01", "I19", "I16"):  # a message, taken back; and then words of a human's
+    for name in (
+        "instagram/messages/text",
+        "instagram/events/deletion",
+        "instagram/events/echo_of_words",
+    ):  # a message, taken back; and then words of a human's
         await post(receiver, name)
 
     keys = [str(key) async for key in scripts.client.scan_iter(match="ns:c:*")]
@@ -153,7 +157,7 @@ async def test_an_echo_after_the_end_does_not_keep_a_conversation_for_ever(
     assert all([await scripts.client.pttl(key) > 0 for key in keys])
 
 
-@pytest.mark.parametrize("name", ["I01", "M01"])
+@pytest.mark.parametrize("name", ["instagram/messages/text", "messenger/messages/text"])
 async def test_a_mid_is_known_again_on_either_channel(name: str, receiver: httpx.AsyncClient, scripts: Scripts) -> None:
     for _ in range(3):
         await post(receiver, name)
@@ -165,7 +169,10 @@ async def test_a_mid_is_known_again_on_either_channel(name: str, receiver: httpx
 
 async def test_a_thousand_entries_are_a_thousand_conversations(receiver: httpx.AsyncClient, scripts: Scripts) -> None:
     customers = [f"{9_001_000_000_000_000 + number}" for number in range(1000)]
-    entries = [json.loads(raw("I01").replace(CUSTOMERS[0].encode(), each.encode()))["entry"][0] for each in customers]
+    entries = [
+        json.loads(raw("instagram/messages/text").replace(CUSTOMERS[0].encode(), each.encode()))["entry"][0]
+        for each in customers
+    ]
     body = json.dumps({"object": "instagram", "entry": entries}).encode()
 
     answer = await receiver.post("/webhooks/meta", content=body, headers=sign(body))
@@ -179,15 +186,17 @@ async def test_a_thousand_entries_are_a_thousand_conversations(receiver: httpx.A
 async def test_a_body_as_large_as_allowed_is_one_message_cut_to_what_a_prompt_takes(
     receiver: httpx.AsyncClient, scripts: Scripts, settings: Settings
 ) -> None:
-    body = raw("I01").replace(b"Is the blue one", b"x" * (8 * 1024 * 1024 - len(raw("I01"))))
+    body = raw("instagram/messages/text").replace(
+        b"Is the blue one", b"x" * (8 * 1024 * 1024 - len(raw("instagram/messages/text")))
+    )
 
     answer = await receiver.post("/webhooks/meta", content=body, headers=sign(body))
 
     [conversation_id] = (await Schedule(scripts).pop_due(limit=10, quota=10)).conversation_ids
     claimed = await Conversations(scripts, settings).claim(conversation_id)
     assert answer.status_code == 200
-    assert not isinstance(claimed, str)
-    assert TEXT_LIMIT < len(claimed[1].messages[0].for_model) < TEXT_LIMIT + 100
+    assert isinstance(claimed, Claimed)
+    assert TEXT_LIMIT < len(claimed.conversation.messages[0].for_model) < TEXT_LIMIT + 100
 
 
 async def test_payloads_with_faults_are_all_taken_and_the_books_balance(
@@ -213,8 +222,8 @@ async def test_payloads_with_faults_are_all_taken_and_the_books_balance(
     assert due
     for conversation_id in due:
         claimed = await Conversations(scripts, settings).claim(conversation_id)
-        assert not isinstance(claimed, str)
-        assert all(message.for_model.strip() for message in claimed[1].messages)
+        assert isinstance(claimed, Claimed)
+        assert all(message.for_model.strip() for message in claimed.conversation.messages)
 
 
 def of(kind: type[Kind], ends: tuple[End, ...]) -> list[Kind]:

@@ -7,7 +7,7 @@ from bot.incoming.events import Channel, Contact, CustomerMessage, Echo, Message
 from bot.outcome import SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Settings
-from store.conversations import Conversations
+from store.conversations import Claimed, Conversations
 from store.inbox import Inbox
 from store.schedule import Schedule
 from store.scripts import Scripts
@@ -54,8 +54,8 @@ async def test_what_is_open_is_kept_and_what_is_closed_goes_in_time(scripts: Scr
     opened = await keys_left(scripts)
     await Schedule(scripts).pop_due(limit=10, quota=10)
     claimed = await Conversations(scripts, settings).claim(CONTACT.conversation_id)
-    assert not isinstance(claimed, str)
-    lease, conversation = claimed
+    assert isinstance(claimed, Claimed)
+    lease, conversation = claimed.lease, claimed.conversation
     await answered(scripts, settings, lease, conversation)
     closed = await keys_left(scripts)
 

@@ -7,8 +7,8 @@ from bot.outcome import SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Settings
 from store.inbox import Inbox
-from store.known_messages import SEEN_SECONDS
 from store.ledger import Ledger
+from store.limits import SEEN_SECONDS
 from store.scripts import Scripts
 
 pytestmark = pytest.mark.anyio

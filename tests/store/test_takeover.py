@@ -21,8 +21,10 @@ from bot.incoming.events import (
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Account, Settings, Shift, ShiftOverride
-from store.conversations import Conversations, Lease, LeaseLost
+from store.conversations import Claimed, Conversations
+from store.decisions import AlreadyIn, MaySend, Planned
 from store.inbox import Inbox
+from store.lease import Lease, LeaseLost
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
@@ -72,12 +74,12 @@ class Bench:
     async def claim(self) -> tuple[Lease, Conversation]:
         await self.due()
         claimed = await self.conversations.claim(CONTACT.conversation_id)
-        assert not isinstance(claimed, str), claimed
-        return claimed
+        assert isinstance(claimed, Claimed), claimed
+        return claimed.lease, claimed.conversation
 
     async def planned(self, *texts: str, discloses: bool = False) -> tuple[Lease, str]:
         lease, conversation = await self.claim()
-        assert (await lease.plan(conversation, texts, PlanMeta(discloses=discloses)))[0] == "planned"
+        assert isinstance(await lease.plan(conversation, texts, PlanMeta(discloses=discloses)), Planned)
         plan = (await lease.reread()).plan
         assert plan is not None
         return lease, plan.id
@@ -419,7 +421,7 @@ async def test_an_unknown_part_that_was_not_sent_is_not_sent_over_a_humans_words
     assert await bench.parts() == ["unknown"]
     await bench.record(plan_id, 0, PartState.FAILED)
 
-    assert await lease.begin_part(plan_id, 0, margin_seconds=1) == "dropped"
+    assert await lease.begin_part(plan_id, 0, margin_seconds=1) == AlreadyIn(PartState.DROPPED)
 
 
 async def test_our_echo_before_the_call_returns_is_no_human(bench: Bench) -> None:
@@ -446,7 +448,7 @@ async def test_our_echo_with_words_changed_by_meta_is_no_human_once_its_id_is_kn
     assert await bench.parts() == ["sent", "planned"]
     assert await bench.field("takeover_until") == ""
     assert await bench.history() == []
-    assert await lease.begin_part(plan_id, 1, margin_seconds=1) == "sending"
+    assert await lease.begin_part(plan_id, 1, margin_seconds=1) == MaySend()
 
 
 @pytest.mark.parametrize("order", [("h1", "our-1"), ("our-1", "h1")])
@@ -458,7 +460,7 @@ async def test_a_human_beside_our_changed_echo_still_takes_over(bench: Bench, or
 
     await bench.record(plan_id, 0, PartState.SENT, "our-1")
 
-    assert await lease.begin_part(plan_id, 1, margin_seconds=1) == "dropped"
+    assert await lease.begin_part(plan_id, 1, margin_seconds=1) == AlreadyIn(PartState.DROPPED)
 
 
 async def test_a_human_who_writes_while_a_part_is_on_its_way_is_a_human(bench: Bench) -> None:
@@ -471,7 +473,7 @@ async def test_a_human_who_writes_while_a_part_is_on_its_way_is_a_human(bench: B
 
     assert await bench.parts() == ["sent", "dropped"]
     assert await bench.field("doubted") == ""
-    assert await lease.begin_part(plan_id, 1, margin_seconds=1) == "dropped"
+    assert await lease.begin_part(plan_id, 1, margin_seconds=1) == AlreadyIn(PartState.DROPPED)
 
 
 async def test_the_same_words_typed_by_a_human_are_a_humans(bench: Bench) -> None:

@@ -6,16 +6,19 @@ from typing import NamedTuple
 
 import pytest
 
+from bot.alerts.alert import Alert
 from bot.conversation import Conversation, PlanMeta
 from bot.incoming.events import Channel, Contact, CustomerAction, CustomerMessage, Echo, MessageKind, PolicyEnforcement
 from bot.messaging_window import MARGIN_MS, WARNING_MS, WINDOW_MS
 from bot.outcome import Deferral, SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Account, Settings
-from store.accounts.pacing import Line, Pacing, Place
+from store.accounts.pacing import Call, NoSlot, Pacing, RateLimit, Slot
 from store.accounts.parking import Parked, Parking
-from store.conversations import Conversations, Incident, Lease
+from store.conversations import Claimed, Conversations
+from store.decisions import MaySend
 from store.inbox import Inbox
+from store.lease import Incident, Lease
 from store.schedule import Schedule
 from store.scripts import Scripts
 
@@ -27,7 +30,7 @@ DAY_AND_MORE_SECONDS = 100_000.0
 
 
 def told(acted_at_ms: int) -> Incident:
-    return Incident("told", {"rule": "window_closing", "count": 1, "acted_at": acted_at_ms})
+    return Incident("told", Alert("window_closing", acted_at=acted_at_ms))
 
 
 def message(mid: str, at_ms: int, **more: object) -> CustomerMessage:
@@ -37,8 +40,8 @@ def message(mid: str, at_ms: int, **more: object) -> CustomerMessage:
 async def claim(scripts: Scripts, settings: Settings) -> tuple[Lease, Conversation]:
     await Schedule(scripts).pop_due(limit=10, quota=10)
     claimed = await Conversations(scripts, settings).claim(CONTACT.conversation_id)
-    assert not isinstance(claimed, str), claimed
-    return claimed
+    assert isinstance(claimed, Claimed), claimed
+    return claimed.lease, claimed.conversation
 
 
 async def due_at(scripts: Scripts) -> int:
@@ -218,14 +221,13 @@ class Turn(NamedTuple):
     latest_us: int
 
 
-async def turn(scripts: Scripts, line: Line) -> Turn:
+async def turn(scripts: Scripts, call: Call) -> Turn:
     before = await server_us(scripts)
-    place = await Pacing(scripts).take(ACCOUNT, line, patience_seconds=60)
+    slot = await Pacing(scripts).take(ACCOUNT, call, patience_seconds=60)
     after = await server_us(scripts)
-    assert isinstance(place, Place)
-    assert place.taken
-    wait_us = round(place.seconds * SECOND_US)
-    return Turn(place.seconds, before + wait_us, after + wait_us)
+    assert isinstance(slot, Slot)
+    wait_us = round(slot.seconds * SECOND_US)
+    return Turn(slot.seconds, before + wait_us, after + wait_us)
 
 
 async def test_reading_back_keeps_to_two_calls_a_second(scripts: Scripts) -> None:
@@ -244,18 +246,17 @@ async def test_all_workers_stand_in_one_line_and_accounts_in_their_own(scripts: 
 
     assert {turn.wait for turn in turns[:100]} == {0.0}
     assert turns[-1].latest_us >= turns[0].earliest_us + 2 * SECOND_US
-    assert elsewhere == Place(0.0, True)
+    assert elsewhere == Slot(0.0)
 
 
-async def test_whoever_will_not_wait_takes_no_place(scripts: Scripts) -> None:
+async def test_whoever_will_not_wait_takes_no_slot(scripts: Scripts) -> None:
     pacing = Pacing(scripts)
     for _ in range(200):  # a hundred seconds of line
         await pacing.take(ACCOUNT, "read", patience_seconds=1000)
 
     refused = [await pacing.take(ACCOUNT, "read", patience_seconds=0) for _ in range(5)]
 
-    assert not any(isinstance(place, Place) and place.taken for place in refused)
-    waits = [place.seconds for place in refused if isinstance(place, Place)]
+    waits = [answer.seconds for answer in refused if isinstance(answer, NoSlot)]
     assert len(waits) == 5
     assert waits == sorted(waits, reverse=True)  # the line grows by none of them
 
@@ -270,31 +271,29 @@ async def test_a_parked_account_has_no_line(scripts: Scripts) -> None:
     assert 0 < place.seconds_left <= 600
 
 
-async def test_a_part_that_begins_takes_its_place_in_the_same_step(scripts: Scripts, settings: Settings) -> None:
+async def test_a_part_that_begins_takes_its_slot_in_the_same_step(scripts: Scripts, settings: Settings) -> None:
     await Inbox(scripts, settings).receive([message("m1", now_ms())])
     lease, conversation = await claim(scripts, settings)
-    _, conversation = await lease.plan(conversation, ["one", "two"], PlanMeta())
+    conversation = (await lease.plan(conversation, ["one", "two"], PlanMeta())).conversation
     assert conversation.plan is not None
-    slow = ("ns:line:test", 1, 100 * SECOND_US)  # one in a hundred seconds
+    slow = RateLimit("ns:line:test", 1, 100 * SECOND_US)  # one in a hundred seconds
 
-    async def begin(part: int, patience_seconds: float, line: tuple[str, int, int] | None = slow) -> object:
+    async def begin(part: int, patience_seconds: float, limit: RateLimit | None = slow) -> object:
         assert conversation.plan is not None
         return await lease.begin_part(
-            conversation.plan.id, part, margin_seconds=1, line=line, patience_seconds=patience_seconds
+            conversation.plan.id, part, margin_seconds=1, limit=limit, patience_seconds=patience_seconds
         )
 
     first = await begin(0, 0)
     hasty, patient = await begin(1, 0), await begin(1, 200)
     await Parking(scripts).park(ACCOUNT, "token", 60)
     parked = await begin(1, 200)
-    waited = await begin(1, 0, line=None)
+    waited = await begin(1, 0, limit=None)
 
-    assert first == waited == "sending"
-    assert isinstance(hasty, Place)
-    assert not hasty.taken
-    assert isinstance(patient, Place)
-    assert patient.taken
-    assert 0 < patient.seconds <= slow[2] / SECOND_US
+    assert first == waited == MaySend()
+    assert isinstance(hasty, NoSlot)
+    assert isinstance(patient, Slot)
+    assert 0 < patient.seconds <= slow.span_us / SECOND_US
     assert isinstance(parked, Parked)
     assert parked.reason == "token"
 

@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
@@ -12,11 +11,10 @@ from pydantic import SecretStr
 from bot.incoming.events import Channel, Contact, Event
 from runtime.settings import Account, Config, Environment, Settings
 from webhooks.accounts import Accounts
-from webhooks.health import Freshness
 from webhooks.payloads import parse_body
+from webhooks.status.health import Freshness
 from webhooks.translate import translate
 
-PAYLOADS = Path(__file__).parent.parent / "payloads"
 SECRET = "invented-app-secret-01"
 VERIFY_TOKEN = "invented-verify-token"
 INSTAGRAM = "17841400000000042"

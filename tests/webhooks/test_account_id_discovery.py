@@ -17,7 +17,7 @@ from store.connection import StoreUnavailable, connect
 from store.outboxes.early_events import KEPT_SECONDS, MOST, EarlyEvents
 from store.scripts import Scripts
 from tests.webhooks.support import ACCOUNTS, IGSID, RememberingStore, make_settings, sign
-from webhooks.account_id_discovery import Acquaintance
+from webhooks.account_id_discovery import AccountIdDiscovery
 from webhooks.accounts import Accounts
 from webhooks.app import create_app
 
@@ -50,7 +50,7 @@ class Door:
         self.ids = AccountIdStore(scripts)
         self.early = EarlyEvents(scripts)
         accounts = Accounts([*ACCOUNTS, account])
-        self.acquaintance = Acquaintance(
+        self.discovery = AccountIdDiscovery(
             accounts,
             ids=self.ids,
             early=self.early,
@@ -59,7 +59,7 @@ class Door:
             clock_ms=lambda: now_ms,
         )
         settings = make_settings().model_copy(update={"config": Config(accounts=(*ACCOUNTS, account))})
-        self._app = create_app(settings, self.store, accounts=accounts, strangers=self.acquaintance)
+        self._app = create_app(settings, self.store, accounts=accounts, discovery=self.discovery)
 
     async def takes(self, *items: dict[str, Any], entry_id: str = PROFESSIONAL) -> int:
         entries = [{"id": entry_id, "time": 1790000000600, "messaging": [item]} for item in items]
@@ -76,7 +76,7 @@ class Door:
 
     async def waits_for(self, count: int) -> None:
         """While it gets acquainted."""
-        running = asyncio.create_task(self.acquaintance.run())
+        running = asyncio.create_task(self.discovery.run())
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while len(self.messages) < count:
@@ -165,7 +165,7 @@ async def test_an_event_that_could_not_be_received_anew_stays_kept(scripts: Scri
     await door.takes(message("m1"))
     await door.ids.store(ACCOUNT, AccountIds(APP_SCOPED, PROFESSIONAL))
     door.store.failure = StoreUnavailable("away")
-    running = asyncio.create_task(door.acquaintance.run())
+    running = asyncio.create_task(door.discovery.run())
     await asyncio.wait({running}, timeout=0.3)
     assert len(await door.early.kept()) == 1
 

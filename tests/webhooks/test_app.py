@@ -77,7 +77,7 @@ async def test_a_job_that_fails_is_begun_anew_and_takes_no_other_with_it(
     async def done() -> None:
         begun.append("done")
 
-    app = create_app(make_settings(), RememberingStore(), beside=(broken, steady, done), again_seconds=0.01)
+    app = create_app(make_settings(), RememberingStore(), background_jobs=(broken, steady, done), again_seconds=0.01)
     async with asyncio.timeout(PATIENCE_SECONDS):
         answers = await run_lifespan(app, all_begun.wait)
 

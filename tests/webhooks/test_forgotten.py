@@ -23,7 +23,7 @@ from bot.incoming.events import (
 )
 from bot.outcome import SilenceReason
 from store.connection import StoreUnavailable
-from store.known_messages import SEEN_SECONDS
+from store.limits import SEEN_SECONDS
 from tests.webhooks.support import INSTAGRAM, ON_INSTAGRAM, RememberingStore, instagram, item, make_settings, sign
 from webhooks.app import create_app
 from webhooks.forgotten import CLOCKS_APART_SECONDS, TAKEN_SECONDS, has_forgotten, without_forgotten

@@ -18,7 +18,8 @@ from bot.incoming.events import (
     ThreadControl,
 )
 from bot.outcome import SilenceReason
-from tests.webhooks.support import INSTAGRAM, ON_INSTAGRAM, ON_MESSENGER, PAGE, PAYLOADS, translate_raw
+from tests.payloads import documented, raw
+from tests.webhooks.support import INSTAGRAM, ON_INSTAGRAM, ON_MESSENGER, PAGE, translate_raw
 
 BASE_MS = 1_790_000_000_000
 
@@ -45,56 +46,64 @@ PLUGIN_VISITOR = Contact(Channel.MESSENGER, PAGE, "user_ref:ref-1")
 AD = '[came from an ad: "Spring sale"]'
 
 EXPECTED: dict[str, Event] = {
-    "I01": direct("aWdf_A001", 500, "Is the blue one in stock?"),
-    "I02": direct("aWdf_A002", 1500, "", "[photo]", "[photo]"),
-    "I03": direct("aWdf_A003", 2500, "", '[shared post: "Caption of the post"]'),
-    "I04": direct("aWdf_A004", 2600, "", "[shared post]"),
-    "I05": direct("aWdf_A005", 3500, "", '[reel: "Reel caption"]'),
-    "I06": direct("aWdf_A006", 4500, "", "[mentioned us in a story]"),
-    "I07": direct("aWdf_A007", 5500, "", "[shared story]"),
-    "I08": direct("aWdf_A008", 6500, "", "[unsupported message]", needs_text=True),
-    "I09": direct("aWdf_A009", 7500, "", "[unsupported message]", needs_text=True),
-    "I10": direct("aWdf_A010", 8500, "https://example.invalid/a", '[link: "A page"]'),
-    "I11": direct("aWdf_A011", 9500, "Love it!", "[reply to our story]"),
-    "I12": direct("aWdf_A012", 10500, "this one", "[quotes an earlier message]"),
-    "I13": direct("aWdf_A013", 11500, "Yes", "[button: CONFIRM_YES]"),
-    "I14": direct("aWdf_A014", 12500, "Hi", AD, "[referral: spring]"),
-    "I15": direct("aWdf_A015", 12600, "Size?", "[product: 5500000000000001]"),
-    "I16": Echo(ON_INSTAGRAM, "aWdf_A016", BASE_MS + 13500, "We answer from 9"),
-    "I17": Echo(ON_INSTAGRAM, "aWdf_A017", BASE_MS + 13600, notes=('[card: "Card"]',)),
-    "I18": CustomerMessage(
+    "instagram/messages/text": direct("aWdf_A001", 500, "Is the blue one in stock?"),
+    "instagram/messages/album_of_two_photos": direct("aWdf_A002", 1500, "", "[photo]", "[photo]"),
+    "instagram/messages/shared_post_with_caption": direct(
+        "aWdf_A003", 2500, "", '[shared post: "Caption of the post"]'
+    ),
+    "instagram/messages/shared_post_by_link": direct("aWdf_A004", 2600, "", "[shared post]"),
+    "instagram/messages/reel": direct("aWdf_A005", 3500, "", '[reel: "Reel caption"]'),
+    "instagram/messages/story_mention": direct("aWdf_A006", 4500, "", "[mentioned us in a story]"),
+    "instagram/messages/shared_story": direct("aWdf_A007", 5500, "", "[shared story]"),
+    "instagram/messages/view_once_media": direct("aWdf_A008", 6500, "", "[unsupported message]", needs_text=True),
+    "instagram/messages/unsupported": direct("aWdf_A009", 7500, "", "[unsupported message]", needs_text=True),
+    "instagram/messages/link": direct("aWdf_A010", 8500, "https://example.invalid/a", '[link: "A page"]'),
+    "instagram/messages/reply_to_story": direct("aWdf_A011", 9500, "Love it!", "[reply to our story]"),
+    "instagram/messages/reply_to_message": direct("aWdf_A012", 10500, "this one", "[quotes an earlier message]"),
+    "instagram/messages/quick_reply": direct("aWdf_A013", 11500, "Yes", "[button: CONFIRM_YES]"),
+    "instagram/messages/from_an_ad": direct("aWdf_A014", 12500, "Hi", AD, "[referral: spring]"),
+    "instagram/messages/about_a_product": direct("aWdf_A015", 12600, "Size?", "[product: 5500000000000001]"),
+    "instagram/events/echo_of_words": Echo(ON_INSTAGRAM, "aWdf_A016", BASE_MS + 13500, "We answer from 9"),
+    "instagram/events/echo_of_a_card": Echo(ON_INSTAGRAM, "aWdf_A017", BASE_MS + 13600, notes=('[card: "Card"]',)),
+    "instagram/events/message_to_ourselves": CustomerMessage(
         OURSELVES, MessageKind.MESSAGE, "aWdf_A018", BASE_MS + 14500, "test", closed_as=SilenceReason.SELF
     ),
-    "I19": Deletion(ON_INSTAGRAM, "aWdf_A001", BASE_MS + 15500),
-    "I20": Edit(ON_INSTAGRAM, "aWdf_A001", BASE_MS + 16500, "Is the RED one in stock?", 1),
-    "I21": Noted("ghost_edit", INSTAGRAM),
-    "I22a": CustomerAction(ON_INSTAGRAM, "reaction", BASE_MS + 18500),
-    "I22b": Noted("reaction", INSTAGRAM),
-    "I23": Noted("read", INSTAGRAM),
-    "I24": CustomerMessage(
+    "instagram/events/deletion": Deletion(ON_INSTAGRAM, "aWdf_A001", BASE_MS + 15500),
+    "instagram/events/edit": Edit(ON_INSTAGRAM, "aWdf_A001", BASE_MS + 16500, "Is the RED one in stock?", 1),
+    "instagram/events/ghost_edit": Noted("ghost_edit", INSTAGRAM),
+    "instagram/events/reaction": CustomerAction(ON_INSTAGRAM, "reaction", BASE_MS + 18500),
+    "instagram/events/reaction_taken_back": Noted("reaction", INSTAGRAM),
+    "instagram/events/read": Noted("read", INSTAGRAM),
+    "instagram/messages/postback": CustomerMessage(
         ON_INSTAGRAM, MessageKind.POSTBACK, "aWdf_A024", BASE_MS + 20500, "Opening hours", ("[button: HOURS]",)
     ),
-    "I25": CustomerAction(ON_INSTAGRAM, "referral", BASE_MS + 21500),
-    "I26": direct("aWdf_A026", 22500, "anyone there?", closed_as=SilenceReason.STANDBY),
-    "I27": Noted("test_event", "0"),
-    "I28": Noted("test_event", "0"),
-    "I29": Noted("comment", INSTAGRAM),
-    "I30": Noted("mention", INSTAGRAM),
-    "M01": page("m_B001", 100500, "Hello"),
-    "M02": page("m_B002", 101500, "", "[sticker]"),
-    "M03a": page("m_B003", 102500, "see https://example.invalid/v", '[link: "A video"]'),
-    "M03b": Echo(ON_MESSENGER, "m_B004", BASE_MS + 102600, "", "555000111222333", notes=('[link: "Legacy"]',)),
-    "M04": page("m_B005", 103500, "", '[shared post: "Post title"]'),
-    "M05": page("m_B006", 104500, "", "[location: 50.1, 8.6]"),
-    "M06a": page("m_B007", 105500, "", '[product: "Mug"]'),
-    "M06b": page("m_B008", 105600, "", "[appointment: requested, 2026-09-22 18:00 UTC]"),
-    "M07": Echo(ON_MESSENGER, "m_B009", BASE_MS + 106500, "Our answer", "555000111222333", "run:7f3a"),
-    "M08": Echo(ON_MESSENGER, "m_B010", BASE_MS + 107500, "Hi, Maria here", "263902037430900"),
-    "M09a": Noted("delivery", PAGE),
-    "M09b": Noted("read", PAGE),
-    "M10": CustomerAction(ON_MESSENGER, "reaction", BASE_MS + 110500),
-    "M11": Edit(ON_MESSENGER, "m_B001", BASE_MS + 111500, "Hello again", 2),
-    "M12": CustomerMessage(
+    "instagram/events/referral": CustomerAction(ON_INSTAGRAM, "referral", BASE_MS + 21500),
+    "instagram/messages/on_standby": direct("aWdf_A026", 22500, "anyone there?", closed_as=SilenceReason.STANDBY),
+    "instagram/events/dashboard_test_in_changes": Noted("test_event", "0"),
+    "instagram/events/dashboard_test_in_messaging": Noted("test_event", "0"),
+    "instagram/events/comment": Noted("comment", INSTAGRAM),
+    "instagram/events/mention_in_a_comment": Noted("mention", INSTAGRAM),
+    "messenger/messages/text": page("m_B001", 100500, "Hello"),
+    "messenger/messages/sticker": page("m_B002", 101500, "", "[sticker]"),
+    "messenger/messages/link_with_words": page("m_B003", 102500, "see https://example.invalid/v", '[link: "A video"]'),
+    "messenger/events/own_echo_of_a_link": Echo(
+        ON_MESSENGER, "m_B004", BASE_MS + 102600, "", "555000111222333", notes=('[link: "Legacy"]',)
+    ),
+    "messenger/messages/shared_post": page("m_B005", 103500, "", '[shared post: "Post title"]'),
+    "messenger/messages/location": page("m_B006", 104500, "", "[location: 50.1, 8.6]"),
+    "messenger/messages/product": page("m_B007", 105500, "", '[product: "Mug"]'),
+    "messenger/messages/appointment": page("m_B008", 105600, "", "[appointment: requested, 2026-09-22 18:00 UTC]"),
+    "messenger/events/own_echo_with_metadata": Echo(
+        ON_MESSENGER, "m_B009", BASE_MS + 106500, "Our answer", "555000111222333", "run:7f3a"
+    ),
+    "messenger/events/echo_of_a_human": Echo(
+        ON_MESSENGER, "m_B010", BASE_MS + 107500, "Hi, Maria here", "263902037430900"
+    ),
+    "messenger/events/delivery": Noted("delivery", PAGE),
+    "messenger/events/read": Noted("read", PAGE),
+    "messenger/events/reaction": CustomerAction(ON_MESSENGER, "reaction", BASE_MS + 110500),
+    "messenger/events/edit": Edit(ON_MESSENGER, "m_B001", BASE_MS + 111500, "Hello again", 2),
+    "messenger/messages/postback_with_referral": CustomerMessage(
         ON_MESSENGER,
         MessageKind.POSTBACK,
         "m_B012",
@@ -102,7 +111,7 @@ EXPECTED: dict[str, Event] = {
         "Get Started",
         ("[referral: qr-1]", "[button: GET_STARTED]"),
     ),
-    "M13": CustomerMessage(
+    "messenger/messages/standby_postback_without_payload": CustomerMessage(
         ON_MESSENGER,
         MessageKind.POSTBACK,
         "pb:008918f2349d14a4c6227b6a6050accb",  # sha256 of the item with its keys sorted
@@ -110,28 +119,30 @@ EXPECTED: dict[str, Event] = {
         "Get Started",
         closed_as=SilenceReason.STANDBY,
     ),
-    "M14": CustomerAction(ON_MESSENGER, "referral", BASE_MS + 114500),
-    "M15a": Noted("referral", PAGE),
-    "M15b": Noted("lead_summary", PAGE),
-    "M16a": ThreadControl(ON_MESSENGER, "pass", BASE_MS + 117500, "555000111222333"),
-    "M16b": ThreadControl(ON_MESSENGER, "take", BASE_MS + 117600, "263902037430900"),
-    "M16c": Noted("request_thread_control", PAGE),
-    "M16d": Noted("app_roles", PAGE),
-    "M17": Noted("optin", PAGE),
-    "M18": PolicyEnforcement(Channel.MESSENGER, PAGE, "block", BASE_MS + 119500, "Too many unsolicited messages"),
-    "M19a": Noted("account_linking", PAGE),
-    "M19b": Noted("response_feedback", PAGE),
-    "M19c": Noted("order", PAGE),
-    "M20": Noted("comment", PAGE),
-    "M21a": page("m_B022", 122500, "flights to Bonn"),
-    "M21b": CustomerMessage(
+    "messenger/events/referral": CustomerAction(ON_MESSENGER, "referral", BASE_MS + 114500),
+    "messenger/events/lead_complete": Noted("referral", PAGE),
+    "messenger/messages/lead_summary": Noted("lead_summary", PAGE),
+    "messenger/events/pass_thread_control": ThreadControl(ON_MESSENGER, "pass", BASE_MS + 117500, "555000111222333"),
+    "messenger/events/take_thread_control": ThreadControl(ON_MESSENGER, "take", BASE_MS + 117600, "263902037430900"),
+    "messenger/events/request_thread_control": Noted("request_thread_control", PAGE),
+    "messenger/events/app_roles": Noted("app_roles", PAGE),
+    "messenger/events/optin": Noted("optin", PAGE),
+    "messenger/events/policy_enforcement": PolicyEnforcement(
+        Channel.MESSENGER, PAGE, "block", BASE_MS + 119500, "Too many unsolicited messages"
+    ),
+    "messenger/events/account_linking": Noted("account_linking", PAGE),
+    "messenger/events/response_feedback": Noted("response_feedback", PAGE),
+    "messenger/events/order": Noted("order", PAGE),
+    "messenger/events/comment": Noted("comment", PAGE),
+    "messenger/messages/text_with_commands": page("m_B022", 122500, "flights to Bonn"),
+    "messenger/messages/postback_of_a_plugin_visitor": CustomerMessage(
         PLUGIN_VISITOR, MessageKind.POSTBACK, "m_B023", BASE_MS + 122000, "Start", ("[button: START]",)
     ),
 }
 
 
 def test_an_album_keeps_where_its_pictures_are() -> None:
-    (event,) = translate_raw((PAYLOADS / "I02.json").read_bytes())
+    (event,) = translate_raw(raw("instagram/messages/album_of_two_photos"))
 
     assert isinstance(event, CustomerMessage)
     assert [(m.kind, m.note) for m in event.media] == [(MediaKind.IMAGE, 0), (MediaKind.IMAGE, 1)]
@@ -140,10 +151,8 @@ def test_an_album_keeps_where_its_pictures_are() -> None:
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_a_known_payload_becomes_its_event(name: str) -> None:
-    raw = (PAYLOADS / f"{name}.json").read_bytes()
-
-    assert translate_raw(raw) == [EXPECTED[name]]
+    assert translate_raw(raw(name)) == [EXPECTED[name]]
 
 
 def test_every_payload_is_listed() -> None:
-    assert sorted(path.stem for path in PAYLOADS.glob("[IM]*.json")) == sorted(EXPECTED)
+    assert documented() == sorted(EXPECTED)

@@ -17,7 +17,8 @@ from store.scripts import Scripts
 from tests.worker.agent.thinking import Bench
 from tests.worker.reading_bench import INSTAGRAM, ReadingBench
 from tests.worker.turning import ACCOUNT, OTHER_ACCOUNT, TurnBench
-from worker.services import House, build_house, load_texts
+from worker.services import Services, build_services
+from worker.texts import load_texts
 
 
 @pytest.fixture(scope="session")
@@ -85,9 +86,9 @@ async def turns(
     debounce = Debounce(quiet_seconds=0, max_wait_seconds=0)
     config = Config(accounts=(ACCOUNT,), debounce=debounce, business=Business(disclosure=False))
     settings = Settings(env=env, config=config)
-    house = await build_house(settings, load_texts(settings))
+    house = await build_services(settings, load_texts(settings))
 
-    def another(**changes: Any) -> House:
+    def another(**changes: Any) -> Services:
         """The same worker with another configuration (`config`, as pydantic updates it), or another part."""
         if updates := changes.pop("config", None):
             changes["settings"] = settings.model_copy(update={"config": config.model_copy(update=updates)})

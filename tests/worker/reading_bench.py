@@ -13,9 +13,10 @@ from runtime.settings import Account, Config, Debounce, Environment, Reconcile, 
 from sandbox.meta.server import MetaSandbox
 from sandbox.patience import PATIENCE_SECONDS
 from store.accounts.ids import AccountIdStore
-from store.accounts.marks import FIRST_SEEN_KEY, LOOKED_KEY, Looks
+from store.accounts.marks import Marks
 from store.accounts.pacing import Pacing
 from store.inbox import Inbox
+from store.keys import FIRST_SEEN, RECONCILED
 from store.known_messages import KnownMessages
 from store.ledger import Ledger
 from store.outboxes.alerts import AlertOutbox
@@ -80,7 +81,7 @@ class ReadingBench:
 
     def reconciler(self, *, look_seconds: float = 30) -> Reconciler:
         incidents = SystemIncidents(self.scripts, AlertOutbox(self.scripts))
-        return Reconciler(self.reading, Looks(self.scripts), incidents, look_seconds=look_seconds)
+        return Reconciler(self.reading, Marks(self.scripts), incidents, look_seconds=look_seconds)
 
     def lose(self, customer_id: str, text: str, *, minutes_ago: float = 2, mid: str | None = None) -> None:
         """A customer writes, and no webhook tells of it."""
@@ -89,13 +90,13 @@ class ReadingBench:
 
     async def installed(self, *, minutes_ago: float) -> None:
         since = now_ms() - round(minutes_ago * MINUTE)
-        await self.scripts.command("HSET", FIRST_SEEN_KEY, f"{self.account.channel} {self.account.id}", since)
+        await self.scripts.command("HSET", FIRST_SEEN, f"{self.account.channel} {self.account.id}", since)
 
     async def looked(self, *, minutes_ago: float, whole_minutes_ago: float) -> None:
         """When the last look was, and the last one that went all the way."""
         name = f"{self.account.channel} {self.account.id}"
         for key, minutes in ((name, minutes_ago), (f"{name} whole", whole_minutes_ago)):
-            await self.scripts.command("HSET", LOOKED_KEY, key, now_ms() - round(minutes * MINUTE))
+            await self.scripts.command("HSET", RECONCILED, key, now_ms() - round(minutes * MINUTE))
 
     async def sums(self) -> Mapping[str, int]:
         books = await Ledger(self.scripts).sums()

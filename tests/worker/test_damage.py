@@ -122,7 +122,7 @@ async def test_what_takes_its_worker_down_ends(turns: TurnBench) -> None:
     """Ten times that is bad luck; then the conversation runs alone, and what vanishes is its own doing."""
     await turns.writes("a", "Сколько стоит кружка?")
     await turns.scripts.command("HSET", f"ns:c:{turns.cid}", "state", "leased", "vanished", 11, "lease_until", 1)
-    alone = await turns.turn(turns.another(_agents={}))
+    alone = await turns.turn(turns.another(agents={}))
     await turns.scripts.command("HSET", f"ns:c:{turns.cid}", "state", "leased", "vanished", 12, "lease_until", 1)
 
     word = await turns.turn()
@@ -136,7 +136,7 @@ async def test_what_takes_its_worker_down_in_every_way_ends_by_its_keys(turns: T
     await turns.writes("a", "Сколько стоит кружка?")
     await turns.scripts.command("HSET", f"ns:c:{turns.cid}", "state", "leased", "vanished", 18, "lease_until", 1)
 
-    word = await turns.turn(turns.another(_agents={}))
+    word = await turns.turn(turns.another(agents={}))
 
     assert word == "undeliverable"
     assert await turns.books() == {"received": 1, "undeliverable": 1}

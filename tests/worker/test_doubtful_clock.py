@@ -16,8 +16,9 @@ from store.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
-from worker.services import House, build_house, load_texts
-from worker.turn import take_turn
+from worker.services import Services, build_services
+from worker.take_turn import take_turn
+from worker.texts import load_texts
 
 pytestmark = pytest.mark.anyio
 ACCOUNT = Account(
@@ -63,22 +64,22 @@ def settings(valkey: EmbeddedValkey, meta: tuple[MetaSandbox, SandboxServer], mo
 
 
 @pytest.fixture
-async def house(settings: Settings, scripts: Scripts) -> AsyncIterator[House]:
-    house = await build_house(settings, load_texts(settings))
+async def house(settings: Settings, scripts: Scripts) -> AsyncIterator[Services]:
+    house = await build_services(settings, load_texts(settings))
     yield house
     await house.aclose()
 
 
-async def turn_a_day_later(house: House, scripts: Scripts, settings: Settings) -> str:
+async def turn_a_day_later(house: Services, scripts: Scripts, settings: Settings) -> str:
     """As under a clock that has jumped ahead by a day since the customer wrote."""
     message = CustomerMessage(CONTACT, MessageKind.MESSAGE, "mid-1", now_ms() - DAY_MS, "Сколько стоит?")
     await Inbox(scripts, settings).receive([message])
     await Schedule(scripts).pop_due(limit=10, quota=10)
-    return await take_turn(house, CONTACT.conversation_id)
+    return str(await take_turn(house, CONTACT.conversation_id))
 
 
 async def test_a_window_that_only_the_clock_has_closed_is_open(
-    house: House, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
+    house: Services, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
 ) -> None:
     await scripts.command("SET", "ns:clock:ahead", DAY_MS)
 
@@ -87,14 +88,14 @@ async def test_a_window_that_only_the_clock_has_closed_is_open(
 
 
 async def test_without_a_doubt_the_clock_closes_it(
-    house: House, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
+    house: Services, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
 ) -> None:
     assert await turn_a_day_later(house, scripts, settings) == "expired"
     assert meta[0].sent == []
 
 
 async def test_a_doubt_of_a_minute_opens_no_window_of_yesterday(
-    house: House, scripts: Scripts, settings: Settings
+    house: Services, scripts: Scripts, settings: Settings
 ) -> None:
     await scripts.command("SET", "ns:clock:ahead", 60_000)
 
@@ -102,7 +103,7 @@ async def test_a_doubt_of_a_minute_opens_no_window_of_yesterday(
 
 
 async def test_meta_has_the_last_word(
-    house: House, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
+    house: Services, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
 ) -> None:
     await scripts.command("SET", "ns:clock:ahead", DAY_MS)
     meta[0].refuse_next(10, 2534022, 400)
@@ -113,7 +114,7 @@ async def test_meta_has_the_last_word(
 
 @pytest.mark.parametrize("waits_for", ["human", "throttled"])
 async def test_who_waits_near_the_end_of_a_window_in_doubt_is_told_of_once_and_not_looked_at_without_end(
-    house: House, scripts: Scripts, settings: Settings, waits_for: str
+    house: Services, scripts: Scripts, settings: Settings, waits_for: str
 ) -> None:
     """By the clock the window has closed, beyond doubt it will within the hour."""
     hour_ms, cid = 3_600_000, CONTACT.conversation_id
@@ -128,15 +129,15 @@ async def test_who_waits_near_the_end_of_a_window_in_doubt_is_told_of_once_and_n
         await scripts.command("SET", f"ns:parked:instagram:{ACCOUNT.id}", waits_for, "PX", 5 * hour_ms)
     await Schedule(scripts).pop_due(limit=10, quota=10)
 
-    word = await take_turn(house, cid)
+    word = str(await take_turn(house, cid))
 
     assert word == f"waits: {waits_for}"
-    assert [body["rule"] for _, body in await house.outbox.waiting()] == ["window_closing"]
+    assert [waiting.alert.rule for waiting in await house.outbox.waiting()] == ["window_closing"]
     assert not (await Schedule(scripts).pop_due(limit=10, quota=10)).conversation_ids
 
 
 async def test_a_damaged_time_of_the_last_action_makes_no_turn_go_round_and_round(
-    house: House, scripts: Scripts, settings: Settings
+    house: Services, scripts: Scripts, settings: Settings
 ) -> None:
     cid = CONTACT.conversation_id
     await Inbox(scripts, settings).receive([CustomerMessage(CONTACT, MessageKind.MESSAGE, "mid-1", now_ms(), "?")])
@@ -144,6 +145,6 @@ async def test_a_damaged_time_of_the_last_action_makes_no_turn_go_round_and_roun
     await scripts.command("HSET", f"ns:c:{cid}", "acted_at", "damaged", "takeover_until", hour_later)
     await Schedule(scripts).pop_due(limit=10, quota=10)
 
-    assert await take_turn(house, cid) == "waits: human"
+    assert str(await take_turn(house, cid)) == "waits: human"
 
     assert not (await Schedule(scripts).pop_due(limit=10, quota=10)).conversation_ids

@@ -8,14 +8,14 @@ from bot.incoming.events import Contact
 from runtime.clock import now_ms
 from sandbox.meta.faults import Fault
 from tests.worker.turning import ACCOUNT, OTHER_ACCOUNT, TurnBench
-from worker.services import House
+from worker.services import Services
 
 pytestmark = pytest.mark.anyio
 NAME = f"{ACCOUNT.channel.value} {ACCOUNT.id}"
 HOUR = 3_600_000
 
 
-def older(turns: TurnBench) -> House:
+def older(turns: TurnBench) -> Services:
     """A worker whose configuration does not name the account."""
     return turns.another(config={"accounts": (OTHER_ACCOUNT,)})
 

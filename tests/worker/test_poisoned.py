@@ -19,8 +19,9 @@ from store.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
-from worker.services import House, build_house, load_texts
-from worker.turn import take_turn
+from worker.services import Services, build_services
+from worker.take_turn import take_turn
+from worker.texts import load_texts
 
 pytestmark = pytest.mark.anyio
 ACCOUNT = Account(channel="instagram", id="17841400000000042", page_id="104400000000001", token="an-invented-token")
@@ -57,29 +58,29 @@ async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
 @pytest.fixture
 async def house(
     valkey: EmbeddedValkey, meta: tuple[MetaSandbox, SandboxServer], model: SandboxServer
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Services]:
     settings = Settings(
         env=Environment(redis_url=valkey.url, graph_api_url=meta[1].url, llm_api_url=model.url, llm_api_key="key"),
         config=Config(accounts=(ACCOUNT,), debounce=Debounce(quiet_seconds=0, max_wait_seconds=0)),
     )
-    house = await build_house(settings, load_texts(settings))
+    house = await build_services(settings, load_texts(settings))
     yield house
     await house.aclose()
 
 
-def broken(house: House) -> House:
+def broken(house: Services) -> Services:
     """The same house without a mind: a bug of ours, whatever it is."""
-    return replace(house, _agents={})
+    return replace(house, agents={})
 
 
-async def turn(house: House, scripts: Scripts) -> str:
+async def turn(house: Services, scripts: Scripts) -> str:
     await scripts.command("ZADD", "ns:due", "XX", 1, CONTACT.conversation_id)
     await Schedule(scripts).pop_due(limit=10, quota=10)
-    return await take_turn(house, CONTACT.conversation_id)
+    return str(await take_turn(house, CONTACT.conversation_id))
 
 
 async def test_after_three_failed_turns_the_customer_is_told_and_a_human_is_called(
-    house: House, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer]
+    house: Services, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer]
 ) -> None:
     await Inbox(scripts, house.settings).receive(
         [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
@@ -91,11 +92,11 @@ async def test_after_three_failed_turns_the_customer_is_told_and_a_human_is_call
     assert words == ["failed: KeyError"] * 3 + ["handed_over (turns_failed)"]
     assert "коллеге" in meta[0].sent[-1]["text"]
     assert (await Ledger(scripts).sums()).handed_over == 1
-    [(_, alert)] = await house.outbox.waiting()
-    assert alert["rule"] == "turns_failed"
+    [waiting] = await house.outbox.waiting()
+    assert waiting.alert.rule == "turns_failed"
 
 
-async def test_a_bug_is_forgotten_once_a_turn_succeeds(house: House, scripts: Scripts) -> None:
+async def test_a_bug_is_forgotten_once_a_turn_succeeds(house: Services, scripts: Scripts) -> None:
     await Inbox(scripts, house.settings).receive(
         [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
     )
@@ -106,7 +107,7 @@ async def test_a_bug_is_forgotten_once_a_turn_succeeds(house: House, scripts: Sc
 
 
 async def test_an_unknown_send_that_nobody_can_clear_up_is_never_answered_anew(
-    house: House, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer]
+    house: Services, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer]
 ) -> None:
     await Inbox(scripts, house.settings).receive(
         [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
@@ -125,7 +126,7 @@ async def test_an_unknown_send_that_nobody_can_clear_up_is_never_answered_anew(
 
 
 async def test_a_message_id_survives_a_store_that_is_away_for_a_moment(
-    house: House, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer], valkey: EmbeddedValkey
+    house: Services, scripts: Scripts, meta: tuple[MetaSandbox, SandboxServer], valkey: EmbeddedValkey
 ) -> None:
     await Inbox(scripts, house.settings).receive(
         [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
@@ -149,7 +150,7 @@ async def test_a_message_id_survives_a_store_that_is_away_for_a_moment(
 
 @pytest.mark.parametrize("end", ["taken back", "answered by a human"])
 async def test_faults_of_messages_that_ended_without_a_turn_do_not_count_against_the_next(
-    house: House, scripts: Scripts, end: str
+    house: Services, scripts: Scripts, end: str
 ) -> None:
     inbox, key = Inbox(scripts, house.settings), f"ns:c:{CONTACT.conversation_id}"
     await inbox.receive([CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")])

@@ -1,23 +1,26 @@
 """A customer counts as told when words have arrived; else the books say that they have not, and managers hear of it."""
 
+from typing import Any
+
 import pytest
 
 from bot.conversation import PartState, PlanMeta
 from runtime.clock import now_ms
 from sandbox.meta.faults import Fault
-from store.conversations import Conversations
+from store.conversations import Claimed, Conversations
+from store.decisions import AlreadyArrived
 from store.schedule import Schedule
 from tests.worker.turning import TurnBench
-from worker.services import House
+from worker.services import Services
 
 pytestmark = pytest.mark.anyio
 TRANSIENT = Fault("refuse", code=2, subcode=1545133, status=500)
 TOO_LONG = Fault("refuse", code=100, subcode=2018109, status=400)
 
 
-def without_a_mind(turns: TurnBench) -> House:
+def without_a_mind(turns: TurnBench) -> Services:
     """A bug of ours, whatever it is."""
-    return turns.another(_agents={})
+    return turns.another(agents={})
 
 
 async def test_a_stub_that_is_refused_for_now_is_sent_later(turns: TurnBench) -> None:
@@ -171,7 +174,7 @@ async def test_an_echo_that_proves_a_doubtful_send_in_the_last_moment_counts(tur
         def __init__(self) -> None:
             vars(self).update(vars(conversations))
 
-        async def record(self, conversation_id: str, plan_id: str, part: int, state: PartState, **more: str) -> str:
+        async def record(self, conversation_id: str, plan_id: str, part: int, state: PartState, **more: Any) -> Any:
             stands = await super().record(conversation_id, plan_id, part, state, **more)
             if state is PartState.FAILED:  # its own echo, or another proof
                 await super().record(conversation_id, plan_id, part, PartState.SENT, mid="late-proof")
@@ -190,9 +193,9 @@ async def test_a_reply_that_proves_to_have_arrived_is_not_replaced(turns: TurnBe
     await Schedule(turns.scripts).pop_due(limit=10, quota=10)
     await turns.scripts.command("ZADD", "ns:handed", 1, turns.cid)
     claimed = await turns.house.conversations.claim(turns.cid)
-    assert not isinstance(claimed, str)
-    lease, conversation = claimed
-    _, planned = await lease.plan(conversation, ["Кружка стоит 1900."], PlanMeta())
+    assert isinstance(claimed, Claimed)
+    lease, conversation = claimed.lease, claimed.conversation
+    planned = (await lease.plan(conversation, ["Кружка стоит 1900."], PlanMeta())).conversation
     assert planned.plan is not None
     await lease.begin_part(planned.plan.id, 0, margin_seconds=1)
     await turns.house.conversations.record(turns.cid, planned.plan.id, 0, PartState.UNKNOWN)
@@ -200,12 +203,11 @@ async def test_a_reply_that_proves_to_have_arrived_is_not_replaced(turns: TurnBe
     await turns.house.conversations.record(turns.cid, planned.plan.id, 0, PartState.SENT, mid="echoed")
 
     handover = PlanMeta("handed_over", "send_unknown")
-    word, after = await lease.plan(planned, ["Ответит коллега."], handover, whatever_changed=True)
+    replaced = await lease.plan(planned, ["Ответит коллега."], handover, whatever_changed=True)
     await lease.hold(0, "released")
     last = await turns.turn()
 
-    assert word == "arrived"
-    assert after.plan is not None
-    assert [part.text for part in after.plan.parts] == ["Кружка стоит 1900."]
+    assert isinstance(replaced, AlreadyArrived)
+    assert [part.text for part in replaced.plan.parts] == ["Кружка стоит 1900."]
     assert last == "answered"
     assert await turns.books() == {"received": 1, "answered": 1}

@@ -13,13 +13,16 @@ from sandbox.meta.server import MetaSandbox
 from sandbox.model.server import ModelStandIn
 from sandbox.server import SandboxServer
 from store.connection import connect
+from store.conversations import Claimed
+from store.decisions import MaySend
 from store.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
 from tests.replicated import Replicated
-from worker.services import House, build_house, load_texts
-from worker.turn import take_turn
+from worker.services import Services, build_services
+from worker.take_turn import take_turn
+from worker.texts import load_texts
 
 pytestmark = pytest.mark.anyio
 ACCOUNT = Account(
@@ -70,8 +73,8 @@ def settings(servers: Replicated, meta: tuple[MetaSandbox, SandboxServer], model
 
 
 @pytest.fixture
-async def house(settings: Settings) -> AsyncIterator[House]:
-    house = await build_house(settings, load_texts(settings))
+async def house(settings: Settings) -> AsyncIterator[Services]:
+    house = await build_services(settings, load_texts(settings))
     yield house
     await house.aclose()
 
@@ -81,10 +84,10 @@ async def asked(scripts: Scripts, settings: Settings) -> None:
     await Inbox(scripts, settings).receive([message])
 
 
-async def turn(house: House, scripts: Scripts) -> str:
+async def turn(house: Services, scripts: Scripts) -> str:
     await scripts.command("ZADD", "ns:due", "XX", 1, CONTACT.conversation_id)
     await Schedule(scripts).pop_due(limit=10, quota=10)
-    return await take_turn(house, CONTACT.conversation_id)
+    return str(await take_turn(house, CONTACT.conversation_id))
 
 
 async def events(scripts: Scripts) -> dict[str, str]:
@@ -92,7 +95,7 @@ async def events(scripts: Scripts) -> dict[str, str]:
 
 
 async def test_nothing_is_sent_until_a_replica_knows_of_it(
-    servers: Replicated, house: House, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
+    servers: Replicated, house: Services, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
 ) -> None:
     await asked(scripts, settings)
     servers.link.stall()
@@ -111,7 +114,7 @@ async def test_nothing_is_sent_until_a_replica_knows_of_it(
 
 
 async def test_a_part_that_had_failed_before_is_as_it_was(
-    servers: Replicated, house: House, scripts: Scripts, settings: Settings
+    servers: Replicated, house: Services, scripts: Scripts, settings: Settings
 ) -> None:
     await asked(scripts, settings)
     servers.link.stall()
@@ -124,7 +127,7 @@ async def test_a_part_that_had_failed_before_is_as_it_was(
 
 
 async def test_a_failover_before_the_confirmation_sends_it_once(
-    servers: Replicated, house: House, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
+    servers: Replicated, house: Services, scripts: Scripts, settings: Settings, meta: tuple[MetaSandbox, SandboxServer]
 ) -> None:
     """What the replica knows is that the message is open: it is answered from there, and only there."""
     await asked(scripts, settings)
@@ -140,7 +143,7 @@ async def test_a_failover_before_the_confirmation_sends_it_once(
         }
     )
     client = connect(url, max_connections=5, timeout_seconds=5)
-    other = await build_house(promoted, load_texts(promoted))
+    other = await build_services(promoted, load_texts(promoted))
 
     assert await turn(other, Scripts(client)) == "answered"
     assert len(meta[0].sent) == 1
@@ -149,17 +152,17 @@ async def test_a_failover_before_the_confirmation_sends_it_once(
 
 
 async def test_what_was_sent_goes_on_and_is_counted(
-    servers: Replicated, house: House, scripts: Scripts, settings: Settings
+    servers: Replicated, house: Services, scripts: Scripts, settings: Settings
 ) -> None:
     """The link stalls while Meta is being called: what Meta said is a fact, with or without a replica."""
     await asked(scripts, settings)
     await Schedule(scripts).pop_due(limit=10, quota=10)
     claimed = await house.conversations.claim(CONTACT.conversation_id)
-    assert not isinstance(claimed, str)
-    lease, conversation = claimed
-    _, planned = await lease.plan(conversation, ["Ответ"], PlanMeta())
+    assert isinstance(claimed, Claimed)
+    lease, conversation = claimed.lease, claimed.conversation
+    planned = (await lease.plan(conversation, ["Ответ"], PlanMeta())).conversation
     assert planned.plan is not None
-    assert await lease.begin_part(planned.plan.id, 0, margin_seconds=1) == "sending"
+    assert await lease.begin_part(planned.plan.id, 0, margin_seconds=1) == MaySend()
     servers.link.stall()
 
     stands = await house.conversations.record(

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -11,13 +12,15 @@ from runtime.settings import Account
 from sandbox.meta.server import MetaSandbox
 from sandbox.model.faults import TAGS
 from sandbox.model.server import ModelStandIn
+from store.decisions import NotClaimed
 from store.inbox import Inbox
 from store.ledger import Ledger
 from store.ledger_checks import verify
 from store.schedule import Schedule
 from store.scripts import Scripts
-from worker.services import House
-from worker.turn import take_turn
+from worker.services import Services
+from worker.take_turn import take_turn
+from worker.turn_end import TurnEnd
 
 ACCOUNT = Account(channel="instagram", id="17841400000000042", page_id="104400000000001", token="an-invented-token")
 OTHER_ACCOUNT = Account(channel="instagram", id="17841400000000077", page_id="104400000000002", token="another-token")
@@ -28,7 +31,12 @@ class TurnBench:
     """One customer's conversation. `house` is the worker's own; `another` makes one that differs."""
 
     def __init__(
-        self, house: House, scripts: Scripts, meta: MetaSandbox, model: ModelStandIn, another: Callable[..., House]
+        self,
+        house: Services,
+        scripts: Scripts,
+        meta: MetaSandbox,
+        model: ModelStandIn,
+        another: Callable[..., Services],
     ) -> None:
         self.house = house
         self.scripts = scripts
@@ -58,17 +66,21 @@ class TurnBench:
     async def takes_back(self, mid: str) -> None:
         await self.receive(Deletion(self.contact, mid, self.house.now_ms()))
 
-    async def turn(self, house: House | None = None) -> str:
-        """The next one, whatever it waits for."""
+    async def end(self, house: Services | None = None) -> TurnEnd | NotClaimed:
+        """Of the next turn, whatever it waits for."""
         await self.scripts.command("ZADD", "ns:due", "XX", 1, self.cid)
         await Schedule(self.scripts).pop_due(limit=10, quota=10)
         return await take_turn(house or self.house, self.cid)
+
+    async def turn(self, house: Services | None = None) -> str:
+        """As `end`, in the word that Flower shows."""
+        return str(await self.end(house))
 
     async def vanishes(self) -> None:
         """Whoever holds the lease is gone, and it has run out."""
         await self.scripts.command("HSET", f"ns:c:{self.cid}", "lease_until", "1")
 
-    async def turns(self, count: int, house: House | None = None) -> list[str]:
+    async def turns(self, count: int, house: Services | None = None) -> list[str]:
         return [await self.turn(house) for _ in range(count)]
 
     @property
@@ -86,7 +98,7 @@ class TurnBench:
         return [fault.what async for fault in verify(self.scripts)]
 
     async def alerts(self) -> list[dict[str, Any]]:
-        return [body for _, body in await self.house.outbox.waiting()]
+        return [asdict(waiting.alert) for waiting in await self.house.outbox.waiting()]
 
     async def state(self) -> dict[str, str]:
         return dict(await self.scripts.command("HGETALL", f"ns:c:{self.cid}"))

@@ -1,1 +1,1 @@
-"""What bounds whoever knocks: connections, heads, signatures, time, log lines."""
+"""What bounds a client: connections, heads, signatures, time, log lines."""

@@ -8,11 +8,11 @@ SHARE = 0.05
 """Of one core, in the long run."""
 
 MOST_SECONDS = 0.5
-"""What gathers while nobody spends; and so much may be owed, or one long attack would be paid for ever."""
+"""What gathers while nothing is spent; and so much may be owed, or one long attack would be paid for ever."""
 
 
 class Budget:
-    """Seconds of CPU. Whoever is let spend may spend more than there is: the next ones wait for it."""
+    """Seconds of CPU. A check that is let through may cost more than there is left: the next ones wait for it."""
 
     def __init__(
         self, *, share: float = SHARE, most_seconds: float = MOST_SECONDS, clock: Callable[[], float] = monotonic

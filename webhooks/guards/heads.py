@@ -3,8 +3,9 @@ and, with `Connections`, how many of them there are.
 
 uvicorn collects a request's head until it is complete, however long that takes and however large it grows, keeps every
 trailer of a chunked body and every request that came before its turn, and holds what a client does not read for ever.
-A proxy in front has bounds of its own; a receiver without one must not be brought down by a stranger with a single
-connection.
+A proxy in front has bounds of its own; a receiver without one must not be brought down by a single connection: 10 MB
+of small headers or trailers cost uvicorn 193 MB of memory, and no setting of it says less. A POST in one piece takes
+60.6 us of CPU, with uvicorn's own protocol 60.4 us (benchmarks/by_hand.py).
 """
 
 import asyncio
@@ -44,11 +45,11 @@ _LOG_AGAIN_SECONDS = 30.0
 
 
 class TooMuchAsked(Exception):
-    """A head with more or longer headers, or a pipeline with more requests, than anybody needs."""
+    """A head with more or longer headers, or a pipeline with more requests, than Meta or a browser sends."""
 
 
 class _Trailers(list[tuple[bytes, bytes]]):
-    """Where uvicorn puts the trailers of a chunked body, which nobody reads."""
+    """Where uvicorn puts the trailers of a chunked body, which no code reads."""
 
     def append(self, _trailer: tuple[bytes, bytes], /) -> None:
         pass
@@ -77,7 +78,7 @@ class BoundedHead(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._patience = self.loop.call_later(self.head_seconds, self._run_out)
-        # The kernel ends what stays unread, whether uvicorn waits for it or has closed; elsewhere than on Linux nobody.
+        # The kernel ends what stays unread, whether uvicorn waits for it or has closed; other systems do not.
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             milliseconds = round(self.unread_seconds * 1000)
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
@@ -125,7 +126,7 @@ class BoundedHead(HttpToolsProtocol):
                 raise TooMuchAsked
 
     def on_body(self, body: bytes) -> None:
-        if self.scope["method"] == "POST":  # nobody reads what comes with another request, while it is answered
+        if self.scope["method"] == "POST":  # a body that comes with another method is not read
             HttpToolsProtocol.on_body(self, body)
 
     def on_response_complete(self) -> None:
@@ -186,7 +187,7 @@ def bounded_by(connections: Connections) -> type[BoundedHead]:
 
 
 class StrangersOnce(logging.Filter):
-    """Lets uvicorn's warnings about broken requests through once in a while: anybody can send those by the thousand."""
+    """Lets uvicorn's warnings about broken requests through once in a while: a client can cause thousands."""
 
     def __init__(self) -> None:
         super().__init__()

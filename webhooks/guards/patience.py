@@ -1,6 +1,7 @@
 """Ends waits that take too long: `asyncio.timeout` of one fixed length, for very many waits at once.
 
-A timer of its own for each POST costs as much as checking its signature; here one timer looks after them all.
+A timer of its own for each POST costs as much as checking its signature; here one timer looks after them all: a wait
+costs 2.0 us of CPU, with `asyncio.timeout` 6.5 us (benchmarks/by_hand.py).
 """
 
 import asyncio
@@ -63,7 +64,7 @@ class Wait:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._patience.end(self)
-        # Somebody else's cancelling that came as well goes on as what it is.
+        # A cancelling from outside that came as well goes on as what it is.
         if self._ran_out and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise TimeoutError from error
 

@@ -27,7 +27,7 @@ class TooMuchUnsigned(Exception):
 
 
 class Proof:
-    """`budget` is drawn on by whatever turns out to be nobody's. Belongs to one event loop."""
+    """`budget` is drawn on by whatever turns out not to be signed. Belongs to one event loop."""
 
     def __init__(self, secrets: Sequence[bytes], budget: Budget, *, inline_bytes: int = INLINE_BYTES) -> None:
         self._secrets = tuple(secrets)

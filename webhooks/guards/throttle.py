@@ -1,4 +1,4 @@
-"""Keeps a log line that anybody on the internet could cause from being written more than once in a while."""
+"""Writes a log line that any client could cause only once in a while."""
 
 from collections.abc import Callable, Hashable
 

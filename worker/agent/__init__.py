@@ -1,1 +1,1 @@
-"""The agent: asks the model, runs its tools, climbs the ladder."""
+"""The agent: asks the model, runs its tools, goes up the ladder."""

@@ -1,11 +1,11 @@
-"""A turn's climb: its budget, what it carries from rung to rung, and the thought it comes back with."""
+"""One run of the agent: its budget, and what it carries from attempt to attempt."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bot.agent.scratchpad import write_scratchpad
 from bot.agent.transcript import Transcript
 from bot.conversation import Conversation
-from bot.reply.tags import TaggedReply
 from worker.agent.attempts import AttemptRecord, Reasoning
 from worker.agent.spans import AgentSpan
 
@@ -41,29 +41,9 @@ class Budget:
         return self.ends_at - self.for_sending - now
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
-    """What came of it: `reply` is None when only the stub is left, and `rule` then says why.
-
-    `partial`: the answer was given at the forced last step, from what had been gathered by then. `rescued_by` names
-    the rung that spoke after another had failed. `salvaged`: it was rewritten from a draft in the thoughts.
-    `notebook` is what the next turn needs in order to go on from here, "" when nothing is left to do. `reasonings`
-    are the raw thoughts of failed attempts: for the sealed store alone.
-    """
-
-    reply: TaggedReply | None
-    rule: str
-    partial: bool
-    attempts: tuple[AttemptRecord, ...]
-    rescued_by: str = ""
-    salvaged: bool = False
-    notebook: str = ""
-    reasonings: tuple[Reasoning, ...] = ()
-
-
 @dataclass(slots=True)
-class Climb:
-    """What one turn's climb carries from rung to rung. `on_found` hears of every change of the notebook."""
+class AgentRun:
+    """The state of one run. `on_found` is given the scratchpad each time it has changed."""
 
     conversation: Conversation
     transcript: Transcript
@@ -71,20 +51,27 @@ class Climb:
     budget: Budget
     on_found: Callable[[str], None]
     span: AgentSpan
-    step: int = 0
-    forced: bool = False
+    step: int = 0  # requests that ended in tool calls so far
+    must_answer: bool = False  # from here on each step is the last: no tools
     looked_up: bool = False  # for a model that cannot call tools
-    generous: bool = False  # tool arguments were cut off by the length limit: more room from here on
-    draft: str = ""
-    candidate: str = ""
-    cost: float = 0.0
-    spent_today: float = 0.0
-    avoided: list[str] = field(default_factory=list)
-    calls: dict[tuple[str, str], int] = field(default_factory=dict)
+    needs_more_tokens: bool = False  # tool arguments were cut off by the length limit
+    draft: str = ""  # the unfinished text of a failed attempt
+    salvageable: str = ""  # a reply that stands in the reasoning of a failed attempt and passes every gate
+    cost: float = 0.0  # US dollars
+    spent_today: float = 0.0  # by all runs
+    avoided_providers: list[str] = field(default_factory=list)
+    calls: dict[tuple[str, str], int] = field(default_factory=dict)  # (tool, arguments) -> how often
     unknown_tools: int = 0
     records: list[AttemptRecord] = field(default_factory=list)
-    reasonings: list[Reasoning] = field(default_factory=list)
+    reasonings: list[Reasoning] = field(default_factory=list)  # of failed attempts: for the sealed store alone
 
-    def note(self, record: AttemptRecord) -> None:
+    def record(self, record: AttemptRecord) -> None:
         self.records.append(record)
         self.span.chat(record)
+
+    def scratchpad(self) -> str:
+        """What the next turn needs in order to go on from here; "" for nothing."""
+        return write_scratchpad(self.transcript.found, self.draft, at_ms=self.conversation.now_ms)
+
+    def found_something(self) -> None:
+        self.on_found(self.scratchpad())

@@ -105,17 +105,17 @@ _USAGE = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_toke
 
 def usage_of_failure(request: ModelRequest, failure: ModelCallFailed) -> Usage:
     """Estimated, since a call that was cut off names no figures; nothing when nothing had come."""
-    thought = estimate_tokens(len(failure.partial_reasoning))
+    reasoned = estimate_tokens(len(failure.partial_reasoning))
     written = estimate_tokens(len(failure.partial_text))
-    if not thought + written:
+    if not reasoned + written:
         return Usage()
     asked = sum(len(str(message.get("content") or "")) for message in request.messages)
-    return Usage(estimate_tokens(asked), completion_tokens=thought + written, reasoning_tokens=thought)
+    return Usage(estimate_tokens(asked), completion_tokens=reasoned + written, reasoning_tokens=reasoned)
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The raw thoughts of a failed attempt: they never leave the sealed, short-lived store."""
+    """The raw reasoning of a failed attempt: it never leaves the sealed, short-lived store."""
 
     rung: str
     step: int
@@ -124,5 +124,5 @@ class Reasoning:
 
     @classmethod
     def of(cls, reasoning: str, rung: str, step: int, rule: str) -> "Reasoning":
-        """The end of `reasoning`: there stands why no answer came of it."""
+        """The end of `reasoning`: it says why no answer came."""
         return cls(rung, step, rule, reasoning[-MOST_REASONING_CHARS:])

@@ -1,4 +1,4 @@
-"""What a turn costs: as the server names it, else by the catalogue's prices; and the caps that end a turn."""
+"""What a run costs: as the server names it, else by the catalogue's prices; and the caps that end a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from runtime.config import CustomerLimits
 from runtime.logging import get_logger
 from runtime.settings import Model
 from store.spending import Spending
-from worker.agent.agent_run import Climb
+from worker.agent.agent_run import AgentRun
 
 log = get_logger(__name__)
 
@@ -27,8 +27,8 @@ class Price:
     def of(self, usage: Usage) -> float:
         cached = min(usage.cached_tokens, usage.prompt_tokens)
         fresh = usage.prompt_tokens - cached
-        spoken = usage.completion_tokens * self.completion
-        return fresh * self.prompt + cached * self.cached + spoken + self.request
+        written = usage.completion_tokens * self.completion
+        return fresh * self.prompt + cached * self.cached + written + self.request
 
 
 class Prices:
@@ -45,8 +45,9 @@ class Prices:
         return None if price is None else price.of(usage)
 
 
-class Purse:
-    """Keeps count for the turns of one agent. Without `spending` no day is counted."""
+class CostCap:
+    """Prices and counts what the runs of one agent cost, and says when a cap is reached; without `spending` no day is
+    counted."""
 
     def __init__(
         self, model: Model, *, prices: Prices, spending: Spending | None, limits: CustomerLimits | None = None
@@ -57,9 +58,9 @@ class Purse:
         self._prices = prices
         self._spending = spending
 
-    async def open(self, climb: Climb) -> None:
+    async def load(self, run: AgentRun) -> None:
         if self._spending is not None and self._model.max_cost_per_day:
-            climb.spent_today = await self._spending.today()
+            run.spent_today = await self._spending.today()
 
     def priced(self, usage: Usage, *, model_asked: str) -> Usage:
         """With its cost, if the server or the catalogue knows it; a request that brought nothing is taken as free."""
@@ -72,21 +73,21 @@ class Purse:
             log.warning("cost_unknown", model=model_asked)  # neither server nor catalogue: no cap can hold
         return replace(usage, cost=cost)
 
-    async def pay(self, climb: Climb, cost: float | None) -> None:
+    async def pay(self, run: AgentRun, cost: float | None) -> None:
         if not cost:
             return
-        climb.cost += cost
+        run.cost += cost
         if self._spending is not None:
-            climb.spent_today = await self._spending.add(cost, conversation_id=climb.conversation.id)
+            run.spent_today = await self._spending.add(cost, conversation_id=run.conversation.id)
 
-    def too_dear(self, climb: Climb) -> str:
+    def reached_by(self, run: AgentRun) -> str:
         """The rule of the cap that is reached, or ""."""
         model = self._model
-        if model.max_cost_per_turn and climb.cost >= model.max_cost_per_turn:
+        if model.max_cost_per_turn and run.cost >= model.max_cost_per_turn:
             return "cost_turn"
-        if self._customer_cap and climb.conversation.spent_today + climb.cost >= self._customer_cap:
+        if self._customer_cap and run.conversation.spent_today + run.cost >= self._customer_cap:
             return COST
-        return "cost_day" if model.max_cost_per_day and climb.spent_today >= model.max_cost_per_day else ""
+        return "cost_day" if model.max_cost_per_day and run.spent_today >= model.max_cost_per_day else ""
 
 
 def _price_of(model: Mapping[str, Any]) -> Price | None:

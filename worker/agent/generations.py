@@ -8,8 +8,8 @@ import orjson
 from clients.llm.generation import fetch_generation
 from runtime.background import Count, repeat
 from runtime.logging import get_logger
+from store.keys import GENERATIONS as WAITING
 from store.scripts import Scripts
-from store.telemetry import GENERATIONS as WAITING
 
 log = get_logger(__name__)
 
@@ -29,7 +29,7 @@ async def ask_later(scripts: Scripts, conversation_id: str, record_id: str, gene
 
 
 class Generations:
-    """Any number of workers may run this: whoever takes an entry out asks for it."""
+    """Any number of workers may run this: the one that takes an entry out asks for it."""
 
     def __init__(
         self,

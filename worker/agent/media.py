@@ -1,7 +1,7 @@
-"""The media port: voice messages and pictures put into words for the model, by whoever the configuration names.
+"""The media port: voice messages and pictures put into words for the model, by an object that the configuration names.
 
 `[media] transcriber` and `captioner` are import paths `module:factory`. A factory takes the process's `httpx` client
-and gives an object with the one method below. Nobody is named by default: the model then reads a placeholder.
+and gives an object with the one method below. None is named by default: the model then reads a placeholder.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _BRACKETS = str.maketrans({"[": "(", "]": ")"})
 
 
 class Transcriber(Protocol):
-    """`url` is Meta's, short-lived, and opens the customer's voice to anybody who has it: never log it."""
+    """`url` is Meta's, short-lived, and opens the customer's voice to everyone who has it: never log it."""
 
     async def transcribe(self, url: str) -> str:
         """What is said, in the language it is said in; "" for nothing. Any exception leaves the placeholder."""

@@ -67,7 +67,7 @@ def weaknesses(models: Mapping[str, Mapping[str, Any]], rungs: Sequence[Rung]) -
     fallbacks = [models[r.model] for r in rungs if r.is_fallback and r.model in models and r.model != rungs[0].model]
     if first is not None and _must_think(first) and fallbacks and all(map(_must_think, fallbacks)):
         found.append(
-            f"{rungs[0].model} cannot stop thinking, and neither can any fallback: a turn lost in thoughts has no "
+            f"{rungs[0].model} cannot stop thinking, and neither can any fallback: a turn lost in reasoning has no "
             "other way out; choose a fallback without mandatory reasoning"
         )
     return found

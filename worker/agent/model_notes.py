@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from bot.agent.repairs import Repair
+from bot.alerts.alert import Alert
 from clients.llm.known_models import LOW_BALANCE
 from runtime.logging import get_logger
 from store.outboxes.alerts import AlertOutbox
@@ -14,7 +15,7 @@ ALERTS = {Repair.NO_TOOLS.value: "model_no_tools", LOW_BALANCE: "model_balance_l
 
 
 class ModelNotes:
-    """Hears of each lesson as `LLMClient` learns it; `run`, a background job, brings the grave ones into the alert
+    """Hears what `LLMClient` learns of a server. `run`, a background job, brings the grave notes into the alert
     outbox. `now_ms`: the house's clock."""
 
     def __init__(self, outbox: AlertOutbox, *, now_ms: Callable[[], int]) -> None:
@@ -31,9 +32,9 @@ class ModelNotes:
         """Until it fails, with nothing lost: what could not be stored is tried again when it is run anew."""
         while True:
             rule, model = await self._grave.get()
-            body = {"rule": rule, "detail": model, "first_at": self._now_ms(), "count": 1}
+            alert = Alert(rule, detail=model, first_at=self._now_ms())
             try:
-                await self._outbox.raise_alert(f"{rule}:{model}", body)
+                await self._outbox.raise_alert(f"{rule}:{model}", alert)
             except BaseException:
                 self._grave.put_nowait((rule, model))
                 raise

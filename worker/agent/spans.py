@@ -1,4 +1,4 @@
-"""A turn as Sentry's agent monitoring sees it: names and figures, never a word of what was asked, thought or said."""
+"""A run as Sentry's agent monitoring sees it: names and figures, never a word of customer or model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ _MOST_CHARS: Final = 100  # of a server's own label
 
 
 class AgentSpan:
-    """The span of one turn's thinking; a parent of None, where nothing is traced, makes every call a no-op.
+    """The span of one agent run; a parent of None, where nothing is traced, makes every call a no-op.
 
     Children are given their parent by hand: tools run side by side, and the current span of Sentry's scope would
     make the later one a child of the earlier.
@@ -86,7 +86,7 @@ class AgentSpan:
 
 @contextmanager
 def invoke_agent(*, conversation_id: str, model: str) -> Iterator[AgentSpan]:
-    """The span of a turn's thinking, under the transaction of the task it runs for, if that is traced."""
+    """The span of an agent run, under the transaction of the task it runs for, if that is traced."""
     parent = traced_span()
     if parent is None:
         yield AgentSpan(None)

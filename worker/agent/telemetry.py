@@ -12,8 +12,9 @@ from bot.conversation import Conversation, PlanMeta
 from runtime.clock import utc_day
 from runtime.logging import get_logger
 from store.connection import StoreUnavailable
+from store.keys import TELEMETRY
 from store.scripts import Scripts
-from worker.agent.agent_run import Thought
+from worker.agent.agent_result import AgentResult
 from worker.agent.attempts import AttemptRecord
 from worker.agent.generations import ask_later
 from worker.agent.topics import keywords_of
@@ -21,7 +22,7 @@ from worker.agent.topics import keywords_of
 log = get_logger(__name__)
 
 DAY_KEPT_MS = 400 * 86_400_000
-THOUGHTS_KEPT_MS = 7 * 86_400_000
+REASONING_KEPT_MS = 7 * 86_400_000
 
 
 class Telemetry:
@@ -31,35 +32,35 @@ class Telemetry:
         self._scripts = scripts
 
     async def store(
-        self, conversation: Conversation, meta: PlanMeta, thought: Thought, *, customer_text: str, seconds: float
+        self, conversation: Conversation, meta: PlanMeta, result: AgentResult, *, customer_text: str, seconds: float
     ) -> str:
-        """The id of the record, "" when it is lost. `seconds` is how long the turn has thought."""
-        record = turn_record(conversation, meta, thought, customer_text=customer_text, seconds=seconds)
-        told = {name: value for name, value in record.items() if name != "keywords"}  # tell.lua decides about those
-        thoughts = orjson.dumps([asdict(r) for r in thought.reasonings]).decode() if thought.reasonings else ""
+        """The id of the record, "" when it is lost. `seconds` is how long the agent took."""
+        record = turn_record(conversation, meta, result, customer_text=customer_text, seconds=seconds)
+        kept = {name: value for name, value in record.items() if name != "keywords"}  # tell.lua decides about those
+        reasonings = orjson.dumps([asdict(r) for r in result.reasonings]).decode() if result.reasonings else ""
         pairs = [value for pair in counters_of(record).items() for value in pair]
         try:
             record_id = str(
                 await self._scripts.run(
                     "tell",
                     conversation.id,
-                    orjson.dumps(told).decode(),
+                    orjson.dumps(kept).decode(),
                     orjson.dumps(record["keywords"]).decode(),
                     KEPT_RECORDS,
                     utc_day(self._scripts.clock.now_ms()),
                     DAY_KEPT_MS,
-                    thoughts,
-                    THOUGHTS_KEPT_MS,
+                    reasonings,
+                    REASONING_KEPT_MS,
                     conversation.revised,
                     " ".join(message.key for message in conversation.messages),
                     *pairs,
                 )
             )
-            if thought.reply is None:
-                generations = dict.fromkeys(a.generation_id for a in thought.attempts if a.generation_id)
+            if result.reply is None:
+                generations = dict.fromkeys(a.generation_id for a in result.attempts if a.generation_id)
                 await ask_later(self._scripts, conversation.id, record_id, list(generations))
         except StoreUnavailable as exc:
-            log.warning("telemetry_lost", reason=str(exc), records=len(thought.attempts))
+            log.warning("telemetry_lost", reason=str(exc), records=len(result.attempts))
             return ""
         return record_id
 
@@ -69,7 +70,7 @@ class Telemetry:
         await self._note(record_id, conversation, "delivered", seconds)
 
     async def superseded(self, record_id: str, conversation: Conversation) -> None:
-        """Newer messages came: this answer is not sent, the turn thinks again."""
+        """Newer messages came: this answer is not sent, the turn starts again."""
         await self._note(record_id, conversation, "superseded", 1)
 
     async def _note(self, record_id: str, conversation: Conversation, what: str, value: float) -> None:
@@ -77,30 +78,30 @@ class Telemetry:
             return
         words = ("*", "c", conversation.id, "of", record_id, what, value)
         try:
-            await self._scripts.command("XADD", "ns:telemetry", "MAXLEN", "~", KEPT_RECORDS, *words)
+            await self._scripts.command("XADD", TELEMETRY, "MAXLEN", "~", KEPT_RECORDS, *words)
         except StoreUnavailable as exc:
             log.warning("telemetry_lost", reason=str(exc), records=1)
 
 
 def turn_record(
-    conversation: Conversation, meta: PlanMeta, thought: Thought, *, customer_text: str, seconds: float
+    conversation: Conversation, meta: PlanMeta, result: AgentResult, *, customer_text: str, seconds: float
 ) -> dict[str, Any]:
-    reply = thought.reply
-    used_tools = any(a.verdict == "tool_step" for a in thought.attempts)
+    reply = result.reply
+    used_tools = any(a.verdict == "tool_step" for a in result.attempts)
     # Small talk is what neither a script nor a tool covered: its topics show where the prompt may grow.
     small_talk = reply is not None and "CHAT_ONLY" in reply.verdict and "VERDICT" not in reply.missing
     return {
         "outcome": meta.outcome,
-        "rule": thought.rule,
-        "rescued_by": thought.rescued_by,
-        "partial": thought.partial,
-        "salvaged": thought.salvaged,
+        "rule": result.rule,
+        "rescued_by": result.rescued_by,
+        "partial": result.partial,
+        "salvaged": result.salvaged,
         "stage": reply.stage if reply else conversation.stage,
         "tags_missing": list(reply.missing) if reply else [],
         "waiting_seconds": round((conversation.now_ms - conversation.oldest_received_ms) / 1000, 3),
         "seconds": round(seconds, 3),
         "keywords": keywords_of(customer_text) if small_talk and not used_tools else [],
-        "attempts": [_told(attempt) for attempt in thought.attempts],
+        "attempts": [_record(attempt) for attempt in result.attempts],
     }
 
 
@@ -129,7 +130,7 @@ def counters_of(record: Mapping[str, Any]) -> Counter[str]:
 _ATTEMPT = tuple(field.name for field in fields(AttemptRecord))
 
 
-def _told(attempt: AttemptRecord) -> dict[str, Any]:
+def _record(attempt: AttemptRecord) -> dict[str, Any]:
     """All but what is blank. `asdict` would copy every value deeply first."""
     values = ((name, getattr(attempt, name)) for name in _ATTEMPT)
     return {name: value for name, value in values if value not in ("", None, 0) or name == "step"}

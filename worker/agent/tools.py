@@ -1,16 +1,22 @@
-"""The tools a model may call: offered, checked and run so that no tool can fail a turn."""
+"""The tools a model may call: offered, checked and run so that no tool can fail a turn.
+
+A new tool is one class and one function: its arguments, `class OrderArguments(Arguments)`, whose fields carry their own
+descriptions, and `async def run(arguments: OrderArguments) -> str`. Together they make a `Tool` for the `ToolBox`.
+"""
 
 import asyncio
-import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import Field, ValidationError
 
 from bot.model_output import ToolCall
 from bot.text.urls import beginning_of, end_of
 from runtime.logging import get_logger
 from worker.agent.knowledge import Knowledge
+from worker.agent.tool_arguments import Arguments, Words, faults_of, parse_arguments, schema_of
 
 TIMEOUT_SECONDS = 10.0
 MAX_RESULT_CHARACTERS = 8000
@@ -22,22 +28,12 @@ NOTHING_FOUND = (
 
 # Invisible "tag" characters carry text that a person cannot see and a model can read.
 _HIDDEN = re.compile("[\U000e0000-\U000e007f]")
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-    "null": (type(None),),
-}
-
 log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`parameters` is the JSON schema of the arguments; `run` gives text for the model, "" when it found nothing.
+    """`run` is given checked arguments, and gives text for the model, "" when it found nothing.
 
     `outside` marks a tool whose text others wrote: it is fenced as data before the model reads it. Who the customer
     is, a tool knows from the session; an argument never says it.
@@ -45,8 +41,8 @@ class Tool:
 
     name: str
     description: str
-    parameters: Mapping[str, Any]
-    run: Callable[[dict[str, Any]], Awaitable[str]]
+    arguments: type[Arguments]
+    run: Callable[[Any], Awaitable[str]]
     outside: bool = True
 
 
@@ -67,7 +63,7 @@ class ToolBox:
         timeout_seconds: float = TIMEOUT_SECONDS,
         max_characters: int = MAX_RESULT_CHARACTERS,
     ) -> None:
-        """Raise ValueError when two tools share a name, or a name is one that model servers refuse."""
+        """Raise ValueError when two tools share a name, or model servers would refuse a name or a schema."""
         self._tools: dict[str, Tool] = {}
         self._timeout_seconds = timeout_seconds
         self._max_characters = max_characters
@@ -77,6 +73,7 @@ class ToolBox:
             if tool.name in self._tools:
                 raise ValueError(f"two tools are called {tool.name}")
             self._tools[tool.name] = tool
+        self._specs = [_spec_of(tool) for tool in self._tools.values()]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,13 +82,7 @@ class ToolBox:
     @property
     def specs(self) -> list[dict[str, Any]]:
         """The `tools` of a chat-completions request."""
-        return [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
-            }
-            for tool in self._tools.values()
-        ]
+        return self._specs
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. Whatever goes wrong becomes a text that tells the model what to do; only cancelling passes."""
@@ -100,11 +91,12 @@ class ToolBox:
             valid = ", ".join(self._tools) or "none"
             return _refused(call, f"there is no tool {_clip(call.name)!r}. Valid tools: {valid}.")
         try:
-            arguments = _parse(call.arguments)
+            arguments = tool.arguments.model_validate(parse_arguments(call.arguments))
+        except ValidationError as exc:
+            faults = "; ".join(faults_of(exc, tool.arguments.model_fields))
+            return _refused(call, f"the arguments of {tool.name} are wrong: {faults}. Correct them.")
         except ValueError as exc:
             return _refused(call, f"the arguments of {tool.name} are not a JSON object ({exc}). Send valid JSON.")
-        if faults := _faults(arguments, tool.parameters, ""):
-            return _refused(call, f"the arguments of {tool.name} are wrong: {'; '.join(faults)}. Correct them.")
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 text = await tool.run(arguments)
@@ -126,11 +118,15 @@ class ToolBox:
         return f"{beginning_of(text, self._max_characters - tail)}\n[{extra} characters cut]\n{end_of(text, tail)}"
 
 
+class SearchArguments(Arguments):
+    query: Words = Field(description="Two or three words to the point, in the customer's language.")
+
+
 def search_tool(knowledge: Knowledge, *, limit: int = 6) -> Tool:
     """The built-in tool: the business's own catalogue and FAQ."""
 
-    async def run(arguments: dict[str, Any]) -> str:
-        found = knowledge.search(arguments["query"], limit)
+    async def run(arguments: SearchArguments) -> str:
+        found = knowledge.search(arguments.query, limit)
         return "\n\n".join(f"{number}. {entry}" for number, entry in enumerate(found, start=1))
 
     return Tool(
@@ -139,79 +135,24 @@ def search_tool(knowledge: Knowledge, *, limit: int = 6) -> Tool:
             "Search the catalogue (prices, stock, sizes, schedules) and the help pages (payment, delivery, returns, "
             "address, hours). Use it before naming any price, stock, date or condition."
         ),
-        parameters={
-            "type": "object",
-            "properties": {
-                "query": {
-                    "type": "string",
-                    "minLength": 1,
-                    "description": "Two or three words to the point, in the customer's language.",
-                }
-            },
-            "required": ["query"],
-            "additionalProperties": False,
-        },
+        arguments=SearchArguments,
         run=run,
         outside=False,
     )
+
+
+def _spec_of(tool: Tool) -> dict[str, Any]:
+    schema = schema_of(tool.arguments)
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": schema},
+    }
 
 
 def _refused(call: ToolCall, why: str) -> ToolResult:
     return ToolResult(
         call.id, f"Error: {why} Or answer the customer with what you have; do not mention this.", ok=False
     )
-
-
-def _parse(text: str) -> dict[str, Any]:
-    """The arguments as an object; ValueError says where the JSON breaks."""
-    if not text.strip():
-        return {}  # several models send nothing where they mean {}
-    try:
-        value = json.loads(text)
-        if isinstance(value, str):
-            value = json.loads(value)  # encoded twice, a habit of some servers
-    except json.JSONDecodeError as exc:
-        raise ValueError(f"{exc.msg} at character {exc.pos}") from exc
-    except RecursionError as exc:
-        raise ValueError("nested too deep") from exc
-    if not isinstance(value, dict):
-        raise ValueError("it is of another type")  # noqa: TRY004 - the caller tells the model, whatever the reason
-    return value
-
-
-def _faults(value: Any, schema: Mapping[str, Any], where: str) -> list[str]:
-    """What in `value` breaks the parts of JSON schema that tools use: types, required, enum, lengths, items."""
-    name = where or "the arguments"
-    if (expected := schema.get("type")) is not None:
-        kinds = [expected] if isinstance(expected, str) else list(expected)
-        if not any(_is_of(value, kind) for kind in kinds):
-            return [f"{name} must be of type {' or '.join(kinds)}"]
-    if "enum" in schema and value not in schema["enum"]:
-        return [f"{name} must be one of {', '.join(map(str, schema['enum']))}"]
-    if isinstance(value, str) and len(value.strip()) < schema.get("minLength", 0):
-        return [f"{name} must not be blank" if not value.strip() else f"{name} is too short"]
-    found: list[str] = []
-    if isinstance(value, dict):
-        properties = schema.get("properties", {})
-        prefix = f"{where}." if where else ""
-        found += [f"{prefix}{key} is missing" for key in schema.get("required", ()) if key not in value]
-        for key, item in value.items():
-            if key in properties:
-                found += _faults(item, properties[key], f"{prefix}{key}")
-            elif schema.get("additionalProperties") is False:
-                found.append(f"{prefix}{_clip(key)} is not known, only {', '.join(properties) or 'nothing'}")
-    if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
-        for at, item in enumerate(value):
-            found += _faults(item, schema["items"], f"{where}[{at}]")
-    return found[:5]
-
-
-def _is_of(value: Any, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"  # True is an int to Python, not to JSON
-    if kind == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, _TYPES.get(kind, (object,)))
 
 
 def _fenced(name: str, text: str) -> str:

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from rapidfuzz.distance import OSA
+
 # Words of a question, not of its subject. They count only when nothing else was asked.
 COMMON = frozenset(
     """а без бы в вам вас во вы да для до есть еще же за и из или к как какая какие какой ко ли мне можно мой моя на
@@ -74,7 +76,10 @@ def slips(stem: str) -> int:
 
 
 def likeness(asked: str, known: str) -> float:
-    """From 0 to 1: one is the other's beginning, they share most of it, or a slip of the pen lies between."""
+    """From 0 to 1: one is the other's beginning, they share most of it, or a slip of the pen lies between.
+
+    A slip is one letter changed, added, dropped or swapped with its neighbour (optimal string alignment).
+    """
     if known.isdigit():
         return 0.0
     shorter, longer = sorted((asked, known), key=len)
@@ -85,21 +90,6 @@ def likeness(asked: str, known: str) -> float:
         return 0.75
     allowed = slips(shorter)
     alike_at_all = asked[0] == known[0] or len(shorter) >= 6
-    if allowed and alike_at_all and len(longer) - len(shorter) <= allowed and _distance(asked, known) <= allowed:
+    if allowed and alike_at_all and OSA.distance(asked, known, score_cutoff=allowed) <= allowed:
         return 0.7
     return 0.0
-
-
-def _distance(a: str, b: str) -> int:
-    """Letters to change, add, drop or swap with a neighbour to get from one to the other."""
-    before: list[int] = []
-    last = list(range(len(b) + 1))
-    for i, x in enumerate(a, start=1):
-        row = [i]
-        for j, y in enumerate(b, start=1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        before, last = last, row
-    return last[-1]

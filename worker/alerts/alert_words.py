@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.alerting import AlertWords
+from bot.alerts.rendering import AlertWords
 from runtime.files.alert_words import AlertWordsInvalid, read_alert_words
 from runtime.files.prompts import PromptsInvalid
 

@@ -1,14 +1,14 @@
 """Delivers one alert from the outbox, where it stays until Telegram has it or a day is over. The log says it too."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bot.alerting import Surroundings, alert_backoff_seconds, render_alert
+from bot.alerts.alert import Alert
+from bot.alerts.rendering import Surroundings, alert_backoff_seconds, render_alert
 from bot.errors import NightshiftError, OutcomeUnknown
 from bot.incoming.events import Channel
 from runtime.clock import local
 from runtime.logging import get_logger
-from worker.services import House
+from worker.services import Services
 
 if TYPE_CHECKING:
     from clients.telegram.client import TelegramAlerts
@@ -18,44 +18,35 @@ log = get_logger(__name__)
 UNCONFIGURED_RETRY_SECONDS = 3600.0
 
 
-async def deliver_alert(house: House, alert_id: str) -> str:
-    """ "sent", "updated", "closed", "waits", "given up" after a day, or "gone" when somebody else has closed it."""
-    body = await house.outbox.load(alert_id)
-    if body is None:
+async def deliver_alert(house: Services, alert_id: str) -> str:
+    """ "sent", "updated", "closed", "changed", "waits", "given up" after a day, or "gone" when it was closed before."""
+    waiting = await house.outbox.load(alert_id)
+    if waiting is None:
         await house.outbox.close(alert_id, shown=0)
         return "gone"
-    count, tries = int(body.get("count", 1)), int(body.get("tries", 0))
-    if body.get("delivered") == count:
-        return "closed" if await house.outbox.close(alert_id, shown=count) else "changed"
+    alert = waiting.alert
+    if waiting.is_delivered:
+        return "closed" if await house.outbox.close(alert_id, shown=alert.count) else "changed"
     # Said loudly once for each change, not with each of the tries.
-    say = log.info if body.get("failing_at") == count else log.error
+    say = log.info if waiting.failing_at == alert.count else log.error
+    whose = {"alert": alert_id, "rule": alert.rule, "conversation": alert.conversation or None}
     if house.telegram is None:
-        say("alert_without_telegram", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation"))
-        await house.outbox.kept(alert_id, shown=count, tries=tries + 1, again_in_seconds=UNCONFIGURED_RETRY_SECONDS)
+        say("alert_without_telegram", **whose)
+        await house.outbox.kept(waiting, again_in_seconds=UNCONFIGURED_RETRY_SECONDS)
         return "waits: telegram is not configured"
-    html = render_alert(body, house.words, await _surroundings(house, body))
+    html = render_alert(alert, house.words, await _surroundings(house, alert))
     try:
-        message_id, word = await _send_or_update(house.telegram, html, str(body.get("message_id") or ""))
+        message_id, word = await _send_or_update(house.telegram, html, waiting.message_id)
     except NightshiftError as exc:
         # A doubled alert does less harm than a lost one, so an unknown outcome is tried again too.
-        wish = getattr(exc, "retry_after_seconds", None)
-        wait = alert_backoff_seconds(tries + (2 if isinstance(exc, OutcomeUnknown) else 0), wish)
-        say(
-            "alert_not_delivered",
-            alert=alert_id,
-            rule=body.get("rule"),
-            conversation=body.get("conversation"),
-            error=type(exc).__name__,
-            reason=str(exc),
-            again_in_seconds=wait,
-        )
-        if await house.outbox.failed(alert_id, shown=count, tries=tries + 1, again_in_seconds=wait) != "given_up":
+        asked_seconds = getattr(exc, "retry_after_seconds", None)
+        wait = alert_backoff_seconds(waiting.tries + (2 if isinstance(exc, OutcomeUnknown) else 0), asked_seconds)
+        say("alert_not_delivered", **whose, error=type(exc).__name__, reason=str(exc), again_in_seconds=wait)
+        if await house.outbox.failed(waiting, again_in_seconds=wait) != "given_up":
             return "waits: telegram failed"
-        log.critical(
-            "alert_given_up", alert=alert_id, rule=body.get("rule"), conversation=body.get("conversation"), tries=tries
-        )
+        log.critical("alert_given_up", **whose, tries=waiting.tries)
         return "given up"
-    await house.outbox.delivered(alert_id, shown=count, message_id=message_id)
+    await house.outbox.delivered(waiting, message_id)
     return word
 
 
@@ -73,45 +64,44 @@ async def _send_or_update(telegram: "TelegramAlerts", html: str, message_id: str
     return await telegram.send(html), "sent"
 
 
-async def _surroundings(house: House, body: Mapping[str, Any]) -> Surroundings:
+async def _surroundings(house: Services, alert: Alert) -> Surroundings:
     config = house.settings.config
     zone = config.business.timezone
-    channel, account_id = str(body.get("channel", "")), str(body.get("account", ""))
+    channel, account_id = alert.channel, alert.account
     account = house.settings.account(channel, account_id)
     username = name = ""
-    if account and body.get("conversation") and config.alerts.show_name:
-        username, name = await _who(house, account, str(body["conversation"]))
+    if account and alert.conversation and config.alerts.show_name:
+        username, name = await _who(house, account, alert.conversation)
     link = ""
     if username and channel == Channel.INSTAGRAM:
         link = f"https://www.instagram.com/{username}/"
     elif account and (account.page_id or channel == Channel.MESSENGER):
         # Meta documents no link to one conversation; this opens the inbox of the Page.
         link = f"https://business.facebook.com/latest/inbox/all?asset_id={account.page_id or account.id}"
-    last = int(body.get("last_message_at") or 0)
     return Surroundings(
         now=local(house.now_ms(), zone),
-        last_message_at=local(last, zone) if last else None,
-        account_name=_account_name(house, channel, account_id, whole=not body.get("conversation")),
+        last_message_at=local(alert.last_message_at, zone) if alert.last_message_at else None,
+        account_name=_account_name(house, channel, account_id, whole=not alert.conversation),
         customer=f"@{username}" if username else name,
         link=link,
     )
 
 
-async def _who(house: House, account: Any, conversation_id: str) -> tuple[str, str]:
+async def _who(services: Services, account: Any, conversation_id: str) -> tuple[str, str]:
     """The public @username or the first name; the alert does not wait for it longer than a moment."""
-    customer_id = await house.conversations.customer_of(conversation_id)
+    customer_id = await services.conversations.customer_of(conversation_id)
     if not customer_id:
         return "", ""
     try:
-        profile = await house.graph(account, patience_seconds=3.0).fetch_profile(customer_id)
+        profile = await services.graph(account, patience_seconds=3.0).fetch_profile(customer_id)
     except NightshiftError as exc:
         log.info("profile_unknown", conversation=conversation_id, error=type(exc).__name__)
         return "", ""
     return profile.username, profile.name.split(" ")[0] if profile.name else ""
 
 
-def _account_name(house: House, channel: str, account_id: str, *, whole: bool) -> str:
-    """The business and the channel; the long id only where it tells two accounts apart, or somebody has to mend it."""
+def _account_name(house: Services, channel: str, account_id: str, *, whole: bool) -> str:
+    """The business and the channel; the long id only where it tells two accounts apart, or a manager has to mend it."""
     name = f"{house.settings.config.business.name}, {channel.capitalize()}"
     alike = sum(1 for account in house.settings.config.accounts if account.channel == channel)
     return f"{name} {account_id}" if whole or alike > 1 else name

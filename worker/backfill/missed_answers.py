@@ -26,8 +26,8 @@ async def look_back(reading: Reading, conversation: Conversation, account: Accou
     try:
         async with asyncio.timeout(LOOK_SECONDS):
             await _look(reading, conversation, account, found)
-    except MustNotRead as line:
-        log.debug("not_looked_back", conversation=conversation.id, reason=f"the line is {line.seconds:.1f} s long")
+    except MustNotRead as wait:
+        log.debug("not_looked_back", conversation=conversation.id, reason=f"the next slot is {wait.seconds:.1f} s away")
     except (GraphAPIError, TimeoutError) as exc:
         log.info("not_looked_back", conversation=conversation.id, reason=f"{type(exc).__name__}: {exc}")
     if not found:
@@ -40,7 +40,7 @@ async def look_back(reading: Reading, conversation: Conversation, account: Accou
 
 async def _look(reading: Reading, conversation: Conversation, account: Account, found: list[ReadBack]) -> None:
     """Put into `found` what our side has written since the oldest open message, the newest first."""
-    await reading.stand_in_line(account, patience_seconds=0)
+    await reading.wait_for_slot(account, patience_seconds=0)
     customer_id = conversation.contact.customer_id
     thread = await reading.of(account).thread_with(customer_id, now_ms=reading.now_ms(), limit=NEWEST)
     if thread is None:
@@ -55,7 +55,7 @@ async def _look(reading: Reading, conversation: Conversation, account: Account, 
             continue
         whole: ReadBack | None = message
         if message.is_bare:
-            await reading.stand_in_line(account, patience_seconds=LOOK_SECONDS)  # who has begun may end
+            await reading.wait_for_slot(account, patience_seconds=LOOK_SECONDS)  # who has begun may end
             whole = await reading.whole(account, message)
         is_ours = whole is not None and whole.from_id != customer_id
         if whole and is_ours and not is_automatic(whole, said_ms, within_ms=automatic_ms):

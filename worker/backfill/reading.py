@@ -1,7 +1,7 @@
 """Reads messages back from Meta within the account's limit and gives them to the inbox as if a webhook had come."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from bot.incoming.backfill import ReadBack
 from bot.incoming.events import CustomerMessage, Echo
@@ -11,7 +11,7 @@ from clients.graph.reading import GraphReading
 from runtime.logging import get_logger
 from runtime.settings import Account, Settings
 from store.accounts.ids import AccountIdStore
-from store.accounts.pacing import Pacing
+from store.accounts.pacing import NoSlot, Pacing, Slot
 from store.accounts.parking import Parked
 from store.inbox import Inbox
 from store.known_messages import Known, KnownMessages
@@ -21,15 +21,16 @@ log = get_logger(__name__)
 # Why an account rests, where a read would fail as well, or make the rest longer (meta.md 6.1). For any other reason it
 # may still read.
 _FORBIDS_READING = ("throttled", "usage", "token")
-_UNPACED_SECONDS = 0.5  # a parked account gets no place in the line
+_UNPACED_SECONDS = 0.5  # a parked account gets no slot
 
 
 class MustNotRead(Exception):
-    """The account's reads wait in line, or it rests, for so many `seconds`."""
+    """The account's rate limit leaves no slot, or (`is_parked`) it rests, for so many `seconds`."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, *, is_parked: bool = False) -> None:
         super().__init__(seconds)
         self.seconds = seconds
+        self.is_parked = is_parked
 
 
 class Reading:
@@ -70,17 +71,20 @@ class Reading:
         ids = {account.id, account.user_id, account.page_id}
         return frozenset(filter(None, ids | ({learned.id, learned.user_id} if learned else set())))
 
-    async def stand_in_line(self, account: Account, *, patience_seconds: float) -> None:
-        """Before each call. Raise `MustNotRead` when it would have to wait for longer."""
-        place = await self._pacing.take(account, "read", patience_seconds=patience_seconds)
-        if isinstance(place, Parked):
-            if place.reason in _FORBIDS_READING:
-                raise MustNotRead(place.seconds_left)
-            await asyncio.sleep(_UNPACED_SECONDS)
-            return
-        if not place.taken:
-            raise MustNotRead(place.seconds)
-        await asyncio.sleep(place.seconds)
+    async def wait_for_slot(
+        self, account: Account, *, patience_seconds: float, forbidden_by: Collection[str] = _FORBIDS_READING
+    ) -> None:
+        """Before each call. Raise `MustNotRead` when it would have to wait for longer, or the account rests for a
+        reason of `forbidden_by`."""
+        match await self._pacing.wait(account, "read", patience_seconds=patience_seconds):
+            case Slot():
+                return
+            case NoSlot(seconds):
+                raise MustNotRead(seconds)
+            case Parked(reason, seconds_left) if reason in forbidden_by:
+                raise MustNotRead(seconds_left, is_parked=True)
+            case Parked():
+                await asyncio.sleep(_UNPACED_SECONDS)
 
     async def known(self, conversation_id: str, messages: Sequence[ReadBack]) -> list[Known]:
         """What the books say of each."""

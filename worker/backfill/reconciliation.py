@@ -1,10 +1,11 @@
-"""Looks through the conversations that Meta keeps for messages that no webhook has brought (meta.md 10, 20 and 22)."""
+"""Marks through the conversations that Meta keeps for messages that no webhook has brought (meta.md 10, 20 and 22)."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from bot.alerts.alert import Alert
 from bot.errors import NightshiftError
 from bot.incoming.events import Contact, CustomerMessage
 from bot.incoming.reconciliation import Seen, find_lost
@@ -12,7 +13,7 @@ from clients.graph.reading import Thread
 from runtime.clock import monotonic
 from runtime.logging import get_logger
 from runtime.settings import Account
-from store.accounts.marks import Looks
+from store.accounts.marks import Marks
 from store.known_messages import Known
 from store.outboxes.system_incidents import SystemIncidents
 from worker.backfill.reading import MustNotRead, Reading
@@ -46,7 +47,7 @@ class Reconciler:
     def __init__(
         self,
         reading: Reading,
-        looks: Looks,
+        looks: Marks,
         incidents: SystemIncidents,
         *,
         look_seconds: float = LOOK_SECONDS,
@@ -74,7 +75,7 @@ class Reconciler:
     async def _tell(self, lost: int, *, ended: bool) -> None:
         now_ms = self._reading.now_ms()
         if lost >= MANY_LOST:
-            if await self._incidents.broke(RULE, {"detail": str(lost)}, now_ms=now_ms):
+            if await self._incidents.broke(Alert(RULE, detail=str(lost)), now_ms=now_ms):
                 log.error("webhooks_lost", messages=lost)
         elif not lost and ended and await self._incidents.is_well(RULE, now_ms=now_ms, steady_seconds=0):
             log.info("webhooks_come_again")
@@ -89,8 +90,8 @@ class Reconciler:
             if look.ended:
                 await self._looks.finished(account, began_ms=began_ms, whole=look.whole)
                 rest_seconds = self._reading.settings.config.reconcile.minutes * 60 / 2
-        except MustNotRead as line:
-            log.info("reconciling_waits", account_id=account.id, seconds=round(line.seconds, 1))
+        except MustNotRead as wait:
+            log.info("reconciling_waits", account_id=account.id, seconds=round(wait.seconds, 1))
         except NightshiftError as exc:
             log.warning("reconciling_failed", account_id=account.id, error=type(exc).__name__, reason=str(exc))
         finally:
@@ -155,13 +156,13 @@ class Reconciler:
         return sum(isinstance(event, CustomerMessage) for event in events)
 
     async def _stand_behind_others(self, account: Account, until: float) -> None:
-        """A place in the line only when nobody waits there: whoever settles a reply has a customer waiting."""
+        """A slot only when nobody waits for one: whoever settles a reply has a customer waiting."""
         while True:
             try:
-                await self._reading.stand_in_line(account, patience_seconds=0)
-            except MustNotRead as line:
-                if self._clock() + line.seconds > until:
+                await self._reading.wait_for_slot(account, patience_seconds=0)
+            except MustNotRead as wait:
+                if self._clock() + wait.seconds > until:
                     raise
-                await asyncio.sleep(line.seconds + 0.05)
+                await asyncio.sleep(wait.seconds + 0.05)
             else:
                 return

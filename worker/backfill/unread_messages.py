@@ -18,7 +18,7 @@ log = get_logger(__name__)
 
 LOOK_SECONDS: Final = 1.0
 MOST_AT_ONCE: Final = 10
-LINE_SECONDS: Final = 2.0
+SLOT_SECONDS: Final = 2.0
 # Not readable yet, or Meta is away: some eight minutes in all, then a human has to look.
 WAITS_SECONDS: Final = (2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 240.0)
 REST_SECONDS: Final = 60.0  # at most from one look to the next while the account rests
@@ -58,10 +58,10 @@ class UnreadReader:
         if await self._outbox.came_by_itself(unread):
             return await self._settle(unread, "known")
         try:
-            await self._reading.stand_in_line(account, patience_seconds=LINE_SECONDS)
+            await self._reading.wait_for_slot(account, patience_seconds=SLOT_SECONDS)
             message = await self._reading.of(account).message(unread.mid, now_ms=self._reading.now_ms())
-        except MustNotRead as line:
-            return await self._again(unread, min(line.seconds + 0.1, REST_SECONDS), failed=False)
+        except MustNotRead as wait:
+            return await self._again(unread, min(wait.seconds + 0.1, REST_SECONDS), failed=False)
         except NightshiftError as exc:
             if isinstance(exc, StoreUnavailable):
                 raise

@@ -12,7 +12,7 @@ from clients.graph.errors import failure_of
 from runtime.background import Count, repeat
 from runtime.logging import get_logger
 from runtime.settings import Account, Settings
-from store.accounts.pacing import Pacing
+from store.accounts.pacing import NoSlot, Pacing
 from store.accounts.parking import Parked, Parking
 from store.conversations import ACCOUNT_MISSING_SECONDS
 from store.outboxes.comments import CommentOutbox, WaitingComment
@@ -75,18 +75,17 @@ class PrivateReplies:
             return "account_missing"
         if account is None or waiting.tries >= MOST_TRIES or not may_reply_privately(comment.at_ms, self._now_ms()):
             return await self._drop(waiting, "expired")
-        place = await self._pacing.take(account, "send", patience_seconds=PATIENCE_SECONDS)
-        if isinstance(place, Parked):
-            await self._outbox.again(waiting, min(place.seconds_left + 1, MOST_PARKED_SECONDS))
+        slot = await self._pacing.wait(account, "send", patience_seconds=PATIENCE_SECONDS)
+        if isinstance(slot, Parked):
+            await self._outbox.again(waiting, min(slot.seconds_left + 1, MOST_PARKED_SECONDS))
             return "parked"
-        if not place.taken:
+        if isinstance(slot, NoSlot):
             return "waits"
-        await asyncio.sleep(place.seconds)
         reply = self._settings.config.comments.reply
         began = await self._outbox.begin(waiting, reply)
         if began != "sending":
             return began
-        # A call that has begun is recorded, whoever cancels us.
+        # A call that has begun is recorded, even if the worker stops.
         return await asyncio.shield(asyncio.create_task(self._send(account, waiting, reply)))
 
     async def _send(self, account: Account, waiting: WaitingComment, reply: str) -> str:

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from bot.conversation import Conversation, PlanMeta
 from bot.outcome import Outcome
-from bot.reply.quick_replies import SEPARATOR
-from bot.reply.rich_content import Beside
-from worker.agent.agent_run import Thought
+from bot.reply.rich_content import RichContent
+from worker.agent.agent_result import AgentResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Draft:
     conversation: Conversation
     words: str
     meta: PlanMeta
-    beside: Beside
+    rich_content: RichContent
     is_thought: bool = False
     record: str = ""
 
@@ -32,20 +31,20 @@ class Draft:
         return self.is_thought and self.meta.outcome == Outcome.HANDED_OVER
 
 
-def words_of(thought: Thought, conversation: Conversation, *, stub: str) -> tuple[str, PlanMeta]:
+def words_of(result: AgentResult, conversation: Conversation, *, stub: str) -> tuple[str, PlanMeta]:
     """The checked reply, or the stub with the reason why there is none."""
-    if thought.reply is None:
-        rule = thought.rule
-        stage, notebook = conversation.stage, thought.notebook
-        return stub, PlanMeta(Outcome.HANDED_OVER.value, rule, stage=stage, rule=rule, notebook=notebook)
+    if result.reply is None:
+        rule = result.rule
+        stage, scratchpad = conversation.stage, result.scratchpad
+        return stub, PlanMeta(Outcome.HANDED_OVER.value, rule, stage=stage, rule=rule, scratchpad=scratchpad)
     meta = PlanMeta(
         Outcome.ANSWERED.value,
-        "partial" if thought.partial else "",
-        stage=thought.reply.stage,
-        task=thought.reply.task,
-        partial=thought.partial,
-        rule="salvaged" if thought.salvaged else thought.rule,
-        notebook=thought.notebook,
-        buttons=SEPARATOR.join(thought.reply.buttons),
+        "partial" if result.partial else "",
+        stage=result.reply.stage,
+        task=result.reply.task,
+        partial=result.partial,
+        rule="salvaged" if result.salvaged else result.rule,
+        scratchpad=result.scratchpad,
+        quick_replies=result.reply.buttons,
     )
-    return thought.reply.text, meta
+    return result.reply.text, meta

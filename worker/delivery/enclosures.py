@@ -4,51 +4,60 @@ Each goes out at most once. After a doubt or a failure the rest is left: the cus
 is not held, nobody is alarmed.
 """
 
-from bot.conversation import Conversation, PartState, Plan
-from bot.messaging_window import WindowClosed
+from typing import assert_never
+
+from bot.conversation import PartState
+from bot.retry import Failure
 from clients.graph.errors import failure_of
 from runtime.logging import get_logger
-from store.accounts.pacing import Place
+from store.accounts.pacing import NoSlot
 from store.accounts.parking import Parked
-from worker.delivery.sending import PartSender
-from worker.delivery.window import window_of
-from worker.services import House
+from store.decisions import AlreadyIn, Overtaken, SendRefusal, Unconfirmed
+from worker.delivery.progress import Progress
+from worker.delivery.sending import Arrived, NotArrived, PartSender
+from worker.delivery.window import MessagingWindow
 
 log = get_logger(__name__)
 
 
-class Enclosing:
-    def __init__(self, house: House, sender: PartSender) -> None:
-        self._house = house
-        self._sender = sender
+async def send_enclosures(progress: Progress, sender: PartSender, window: MessagingWindow) -> None:
+    """What is not sent yet, in order; `progress` knows then in which states they end. Raise `LeaseLost`."""
+    conversation, plan = progress.conversation, progress.plan
+    for number, part in enumerate(plan.enclosures):
+        if part.state is PartState.SENT:
+            continue
+        if part.state in (PartState.UNKNOWN, PartState.DROPPED):
+            return
+        if await window.is_closed(conversation):
+            log.info("enclosures_left_out", conversation=conversation.id, reason="window_closed")
+            return
+        match await sender.put(conversation.contact.customer_id, plan.id, part):
+            case Arrived():
+                progress.enclosed[number] = PartState.SENT
+            case NotArrived(failure):
+                is_unknown = failure_of(failure) is Failure.UNKNOWN
+                progress.enclosed[number] = PartState.UNKNOWN if is_unknown else PartState.FAILED
+                return
+            case AlreadyIn(PartState.SENT | PartState.UNKNOWN | PartState.DROPPED as state):
+                progress.enclosed[number] = state
+                if state is not PartState.SENT:
+                    return
+            case refusal:
+                log.info("enclosures_left_out", conversation=conversation.id, reason=_why(refusal))
+                return
 
-    async def send(self, conversation: Conversation, plan: Plan) -> list[PartState]:
-        """What is not sent yet, in order; the states in which all of them end. Raises `LeaseLost`."""
-        states = [part.state for part in plan.enclosures]
-        for number, part in enumerate(plan.enclosures):
-            if part.state is PartState.SENT:
-                continue
-            if part.state in (PartState.UNKNOWN, PartState.DROPPED):
-                break
-            window = await window_of(self._house, conversation, now_ms=self._house.now_ms())
-            if isinstance(window, WindowClosed):
-                log.info("enclosures_left_out", conversation=conversation.id, reason="window_closed")
-                break
-            begun, failure = await self._sender.put(conversation, plan, part)
-            if isinstance(begun, Place | Parked):
-                why = begun.reason if isinstance(begun, Parked) else "pace"
-                log.info("enclosures_left_out", conversation=conversation.id, reason=why)
-                break
-            if begun == "unconfirmed":
-                log.info("enclosures_left_out", conversation=conversation.id, reason=begun)
-                break
-            if begun == PartState.SENDING:
-                states[number] = PartState.SENT
-                if failure is not None:
-                    is_unknown = failure_of(failure).value == "unknown"
-                    states[number] = PartState.UNKNOWN if is_unknown else PartState.FAILED
-            elif begun in (PartState.SENT, PartState.UNKNOWN, PartState.DROPPED):
-                states[number] = PartState(begun)
-            if states[number] is not PartState.SENT:
-                break
-        return states
+
+def _why(refusal: SendRefusal) -> str:
+    match refusal:
+        case Parked(reason):
+            return reason
+        case NoSlot():
+            return "pace"
+        case Unconfirmed():
+            return "unconfirmed"
+        case Overtaken():
+            return "gone"
+        case AlreadyIn(state):
+            return state.value
+        case _:
+            assert_never(refusal)

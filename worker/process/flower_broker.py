@@ -9,7 +9,7 @@ from typing import Any
 
 from flower.views import BaseHandler
 
-from runtime.redis_url import is_redis_url
+from runtime.addresses.redis_url import is_redis_url
 from runtime.settings import Settings
 from store.connection import connect
 

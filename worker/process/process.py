@@ -1,4 +1,4 @@
-"""The worker process: its loop, its house, its heartbeat, its check of itself."""
+"""The worker process: its loop, its services, its heartbeat, its check of itself."""
 
 import asyncio
 import gc
@@ -12,7 +12,8 @@ from store.heartbeat import beat_for_ever
 from worker.process.commands import STARTED_ANEW
 from worker.process.loop import LoopThread
 from worker.process.self_check import ConsumerWatch, SelfCheckThread
-from worker.services import House, Texts, build_house
+from worker.services import Services, build_services
+from worker.texts import Texts
 
 T = TypeVar("T")
 
@@ -24,38 +25,38 @@ AFTER_FAILURE_SECONDS = 10.0
 class WorkerProcess:
     def __init__(self) -> None:
         self._loop = LoopThread()
-        self._house: House | None = None
+        self._services: Services | None = None
         self._self_check: SelfCheckThread | None = None
         self.consumer = ConsumerWatch()
 
     def start(self, settings: Settings, texts: Texts) -> None:
         self._loop.start()
-        self._house = self._loop.run(build_house(settings, texts))
+        self._services = self._loop.run(build_services(settings, texts))
 
-    def run(self, work: Callable[[House], Coroutine[Any, Any, T]]) -> T:
-        return self._loop.run(work(self._at_home()))
+    def run(self, work: Callable[[Services], Coroutine[Any, Any, T]]) -> T:
+        return self._loop.run(work(self._started()))
 
     def beat(self, consumer: Any) -> None:
-        """From now on the house says every few seconds that this worker lives: its loop turns, its consumer listens."""
-        house = self._at_home()
+        """From now on it says every few seconds that this worker lives: its loop turns, its consumer listens."""
+        services = self._started()
         self.consumer.adopt(consumer)
 
         async def start() -> asyncio.AbstractEventLoop:
-            count = house.background.count
+            count = services.background.count
 
             async def beating() -> None:
                 # A worker that starts, fails and starts anew is ready again and again, and answers nobody.
                 settled = AFTER_FAILURE_SECONDS if os.environ.get(STARTED_ANEW) else PROOF_SECONDS
                 await self.consumer.begins_to_listen(for_seconds=settled)
                 os.environ.pop(STARTED_ANEW, None)
-                await beat_for_ever(house.health, "worker", at_work=lambda: self.consumer.listens, count=count)
+                await beat_for_ever(services.health, "worker", at_work=lambda: self.consumer.listens, count=count)
 
-            house.background.keep("heartbeat", beating)
-            house.background.keep("settle_down", settle_down)
+            services.background.keep("heartbeat", beating)
+            services.background.keep("settle_down", settle_down)
             return asyncio.get_running_loop()
 
         self._self_check = SelfCheckThread(
-            house.settings,
+            services.settings,
             consumer=self.consumer,
             loop=self._loop.run(start()),
             give_leases_back=lambda: self.drain(0),
@@ -65,17 +66,17 @@ class WorkerProcess:
     def drain(self, grace_seconds: float) -> None:
         if self._self_check is not None:
             self._self_check.stop()
-        if self._house is not None:
+        if self._services is not None:
             self._loop.drain(grace_seconds)
 
     def stop(self) -> None:
-        if self._house is not None:
-            self._loop.stop(self._house.aclose(), seconds=5)
+        if self._services is not None:
+            self._loop.stop(self._services.aclose(), seconds=5)
 
-    def _at_home(self) -> House:
-        if self._house is None:
+    def _started(self) -> Services:
+        if self._services is None:
             raise AssertionError("the worker has not started")
-        return self._house
+        return self._services
 
 
 async def settle_down() -> None:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from bot.agent.scratchpad import MAX_BYTES, read_notebook, results_of, write_notebook
+from bot.agent.scratchpad import MAX_BYTES, read_scratchpad, results_of, write_scratchpad
 from bot.agent.transcript import TRIMMED_RESULT_CHARS, Transcript
 from bot.conversation import HistoryLine, OpenMessage, PartKind
 from bot.model_output import ToolCall
-from bot.reply.rich_content import Attachment, Beside, Link, keep_grounded
+from bot.reply.rich_content import Attachment, Link, RichContent, keep_grounded
 from bot.text.urls import addresses_in
 
 PAGE, MADE_UP = "https://shop.example/p/101", "https://shop.example/p/999"
-OFFERED = Beside((Link("Да", MADE_UP),), (Attachment(PartKind.IMAGE, MADE_UP),))
+OFFERED = RichContent((Link("Да", MADE_UP),), (Attachment(PartKind.IMAGE, MADE_UP),))
 
 
 def found_by(name: str, arguments: str, result: str) -> Transcript:
@@ -26,7 +26,7 @@ def found_by(name: str, arguments: str, result: str) -> Transcript:
 @pytest.mark.parametrize("result", ["Nothing found.", f"Error: there is no {MADE_UP}.\nValid tools: {MADE_UP}", ""])
 def test_no_line_of_a_call_counts_as_found(name: str, arguments: str, result: str) -> None:
     found = found_by(name, arguments, result).found
-    kept = read_notebook(write_notebook(found, f"Вот: {MADE_UP}", at_ms=1), now_ms=2)
+    kept = read_scratchpad(write_scratchpad(found, f"Вот: {MADE_UP}", at_ms=1), now_ms=2)
     again = Transcript((), (), found_earlier=kept)
     again.trim()
 
@@ -52,10 +52,10 @@ def test_an_address_cut_by_trimming_is_none(kept: int) -> None:
 
 
 @pytest.mark.parametrize("length", range(MAX_BYTES // 2 - 120, MAX_BYTES // 2))
-def test_an_address_cut_by_the_notebook_is_none(length: int) -> None:
+def test_an_address_cut_by_the_scratchpad_is_none(length: int) -> None:
     text = f"search {{}}\n{'a' * length} {PAGE}{'/more' * 2000}"
 
-    found = read_notebook(write_notebook([text], "", at_ms=1), now_ms=2)
+    found = read_scratchpad(write_scratchpad([text], "", at_ms=1), now_ms=2)
 
     assert len(found) == 1
     assert addresses_in(found) == frozenset()

@@ -1,8 +1,8 @@
-"""The two wishes in two languages, and a hundred ordinary messages that are neither."""
+"""The two intents in two languages, and a hundred ordinary messages that are neither."""
 
 import pytest
 
-from bot.incoming.intents import Wish, wish_of
+from bot.incoming.intents import Intent, intent_of
 
 HUMAN = """
 оператор
@@ -225,29 +225,29 @@ def lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize("text", lines(HUMAN))
 def test_a_customer_who_wants_a_human_is_understood(text: str) -> None:
-    assert wish_of([text]) is Wish.HUMAN
+    assert intent_of([text]) is Intent.HUMAN
 
 
 @pytest.mark.parametrize("text", lines(OPT_OUT))
 def test_a_customer_who_wants_no_messages_is_understood(text: str) -> None:
-    assert wish_of([text]) is Wish.OPT_OUT
+    assert intent_of([text]) is Intent.OPT_OUT
 
 
 @pytest.mark.parametrize("text", lines(ORDINARY))
-def test_an_ordinary_message_is_no_wish(text: str) -> None:
-    assert wish_of([text]) is None
+def test_an_ordinary_message_has_no_intent(text: str) -> None:
+    assert intent_of([text]) is None
 
 
 def test_the_newest_line_counts_and_older_ones_do_not_unsay_it() -> None:
-    assert wish_of(["Сколько стоит?", "Позовите оператора"]) is Wish.HUMAN
-    assert wish_of(["стоп", "Позовите оператора"]) is Wish.HUMAN
-    assert wish_of(["Позовите оператора", "стоп"]) is Wish.OPT_OUT
+    assert intent_of(["Сколько стоит?", "Позовите оператора"]) is Intent.HUMAN
+    assert intent_of(["стоп", "Позовите оператора"]) is Intent.HUMAN
+    assert intent_of(["Позовите оператора", "стоп"]) is Intent.OPT_OUT
 
 
-def test_nothing_is_no_wish() -> None:
-    assert wish_of([]) is None
-    assert wish_of(["", "  ", "😊"]) is None
+def test_nothing_has_no_intent() -> None:
+    assert intent_of([]) is None
+    assert intent_of(["", "  ", "😊"]) is None
 
 
 def test_a_long_text_is_left_to_the_model() -> None:
-    assert wish_of(["оператор " * 20]) is None
+    assert intent_of(["оператор " * 20]) is None

@@ -5,21 +5,21 @@ import pytest
 from bot.conversation import Enclosure, PartKind
 from bot.incoming.events import Channel
 from bot.reply.layout import TEMPLATE_CHARS, arrange, fits_template, words_on_template
-from bot.reply.rich_content import Attachment, Beside, Link
+from bot.reply.rich_content import Attachment, Link, RichContent
 from bot.reply.splitting import limit_for, split_text
 
 BOTH = [Channel.INSTAGRAM, Channel.MESSENGER]
 LINK = Link("Каталог", "https://shop.example/p/101")
-LINKS = Beside(links=(LINK,))
+LINKS = RichContent(links=(LINK,))
 WORDS = "Кружка стоит 1900 ₽."
 
 
-def picture(url: str, what: str = "") -> Beside:
-    return Beside(attachments=(Attachment(PartKind.IMAGE, url, what),))
+def picture(url: str, what: str = "") -> RichContent:
+    return RichContent(attachments=(Attachment(PartKind.IMAGE, url, what),))
 
 
-def document(url: str, what: str = "") -> Beside:
-    return Beside(attachments=(Attachment(PartKind.FILE, url, what),))
+def document(url: str, what: str = "") -> RichContent:
+    return RichContent(attachments=(Attachment(PartKind.FILE, url, what),))
 
 
 @pytest.mark.parametrize("channel", BOTH)
@@ -92,7 +92,7 @@ def test_a_link_that_the_words_hold_is_not_said_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("channel", "beside", "carried"),
+    ("channel", "rich_content", "carried"),
     [
         (Channel.INSTAGRAM, picture("https://shop.example/a.png"), True),
         (Channel.INSTAGRAM, picture("https://shop.example/a"), True),
@@ -105,23 +105,25 @@ def test_a_link_that_the_words_hold_is_not_said_twice() -> None:
         (Channel.MESSENGER, document("https://shop.example/a.xlsx"), True),
     ],
 )
-def test_what_a_channel_cannot_carry_is_a_line_of_text(channel: Channel, beside: Beside, carried: bool) -> None:
-    reply = arrange(WORDS, beside, channel=channel, has_buttons=False)
+def test_what_a_channel_cannot_carry_is_a_line_of_text(
+    channel: Channel, rich_content: RichContent, carried: bool
+) -> None:
+    reply = arrange(WORDS, rich_content, channel=channel, has_buttons=False)
 
-    [attachment] = beside.attachments
+    [attachment] = rich_content.attachments
     enclosure = Enclosure(attachment.kind, attachment.url, attachment.url)
     assert reply.enclosures == ((enclosure,) if carried else ())
     assert reply.texts == (WORDS if carried else f"{WORDS}\n\n{attachment.url}",)
 
 
 def test_a_reaction_comes_last_and_needs_a_message() -> None:
-    beside = Beside(attachments=picture("https://shop.example/a.png", "Кружка").attachments, reaction="❤")
+    rich_content = RichContent(attachments=picture("https://shop.example/a.png", "Кружка").attachments, reaction="❤")
 
-    [image, reaction] = arrange(WORDS, beside, channel=Channel.INSTAGRAM, has_buttons=False, mid="m_1").enclosures
+    [image, reaction] = arrange(WORDS, rich_content, channel=Channel.INSTAGRAM, has_buttons=False, mid="m_1").enclosures
 
     assert image == Enclosure(PartKind.IMAGE, "Кружка: https://shop.example/a.png", "https://shop.example/a.png")
     assert reaction == Enclosure(PartKind.REACTION, "❤", "m_1")
-    assert len(arrange(WORDS, beside, channel=Channel.INSTAGRAM, has_buttons=False).enclosures) == 1
+    assert len(arrange(WORDS, rich_content, channel=Channel.INSTAGRAM, has_buttons=False).enclosures) == 1
 
 
 def test_words_that_do_not_end_with_the_links_are_on_no_template() -> None:

@@ -1,34 +1,19 @@
 """Link buttons, pictures, files and reactions: read in every shape, never shown, never invented."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bot.conversation import PartKind
 from bot.model_output import Completion
 from bot.reply.rich_content import (
-    MOST_ATTACHMENTS,
-    MOST_LINKS,
     Attachment,
-    Beside,
     Link,
-    keep_grounded,
-    pack_links,
-    take_elements,
-    unpack_links,
+    RichContent,
+    take_rich_content,
 )
-from bot.reply.rich_content_blocks import TITLE_CHARS
 from bot.reply.tags import parse_tags
 from bot.reply.validation import ReplyContext, judge
-from bot.verdict import Verdict
 from tests.bot.legal_replies import LEGAL
-from tests.growth import MOST, growth
-from tests.rooms import ROOT
-
-TAGS = "[VERDICT:CHAT:WARM] [TASK:NONE] [STAGE:OFFER]"
-PAGE = "https://shop.example/p/101"
-PHOTO = "https://shop.example/p/101.jpg"
-WORDS = "Кружка стоит 1900 ₽."
+from tests.bot.reply.offers import PAGE, PHOTO, TAGS, WORDS
 
 
 @pytest.mark.parametrize(
@@ -79,7 +64,7 @@ def test_every_shape_of_a_link_is_read_and_none_is_shown(block: str) -> None:
     reply = parse_tags(f"{WORDS}\n{block}\n{TAGS}")
 
     assert reply.text == WORDS
-    assert reply.beside == Beside(links=(Link("Каталог", PAGE),))
+    assert reply.rich_content == RichContent(links=(Link("Каталог", PAGE),))
     assert (reply.stage, reply.missing) == ("OFFER", ())
 
 
@@ -105,7 +90,7 @@ def test_pictures_and_files_are_read(block: str, kind: PartKind, what: str) -> N
     reply = parse_tags(f"{WORDS}\n{block}\n{TAGS}")
 
     assert reply.text == WORDS
-    assert reply.beside == Beside(attachments=(Attachment(kind, PHOTO, what),))
+    assert reply.rich_content == RichContent(attachments=(Attachment(kind, PHOTO, what),))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +116,7 @@ def test_a_reaction_is_one_emoji(block: str, emoji: str) -> None:
     reply = parse_tags(f"{WORDS}\n{block}\n{TAGS}")
 
     assert reply.text == WORDS
-    assert reply.beside == Beside(reaction=emoji)
+    assert reply.rich_content == RichContent(reaction=emoji)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +140,7 @@ def test_what_gives_nothing_is_cut_all_the_same(block: str) -> None:
     for text in (f"{WORDS}\n{block}\n{TAGS}", f"{WORDS}\n{TAGS}\n{block}"):
         if "]" in block or text.endswith(block):
             assert parse_tags(text).text == WORDS
-            assert not parse_tags(text).beside
+            assert not parse_tags(text).rich_content
 
 
 @pytest.mark.parametrize(
@@ -178,13 +163,13 @@ def test_what_gives_nothing_is_cut_all_the_same(block: str) -> None:
 )
 def test_talk_of_such_things_is_none(text: str) -> None:
     assert parse_tags(text).text == text
-    assert not parse_tags(text).beside
+    assert not parse_tags(text).rich_content
 
 
 @pytest.mark.parametrize("reply", [reply for _, reply in LEGAL])
 def test_legal_replies_have_none(reply: str) -> None:
-    assert take_elements(reply).text == reply
-    assert not take_elements(reply).beside
+    assert take_rich_content(reply).text == reply
+    assert not take_rich_content(reply).rich_content
 
 
 @pytest.mark.parametrize(
@@ -211,7 +196,7 @@ def test_only_the_block_itself_is_cut(text: str, left: str) -> None:
     reply = parse_tags(text)
 
     assert reply.text == left
-    assert reply.beside.links == (Link("Каталог", PAGE),)
+    assert reply.rich_content.links == (Link("Каталог", PAGE),)
 
 
 def test_words_behind_what_was_never_closed_are_words() -> None:
@@ -228,167 +213,4 @@ def test_a_link_of_markdown_before_words_is_talk(label: str) -> None:
 
     assert judgement.reply is not None
     assert judgement.reply.text == f"{label}: {PAGE} кружка 500 ₽, срок 2 дня"
-    assert not judgement.reply.beside
-
-
-KEYS = [
-    *("LINK", "LINKS", "URL", "ССЫЛКА", "IMAGE", "IMG", "PHOTO", "PICTURE", "ФОТО", "FILE", "FILES", "DOCUMENT"),
-    *("ДОКУМЕНТ", "REACT", "REACTION", "РЕАКЦИЯ", "VIDEO", "BUTTONS", "QUICK REPLIES", "КНОПКИ", "VERDICT", "TASK"),
-]
-VARIANTS = [
-    *(("K", "\u212a"), ("S", "ſ"), ("I", "ı"), ("I", "İ"), ("О", "\u1c82"), ("С", "\u1c83"), ("Т", "\u1c84")),
-    *(("FI", "ﬁ"), ("О", "O"), ("K", "К"), ("A", "Α")),
-]
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_no_spelling_of_a_key_is_an_error(key: str) -> None:
-    for letters, other in VARIANTS:
-        for spelt in (key.replace(letters, other), key.lower().replace(letters.lower(), other)):
-            for text in (f"{WORDS} [{spelt}: a | {PAGE}]", f"{WORDS}\n{spelt}: a | {PAGE}", f"{WORDS} <{spelt}>"):
-                assert parse_tags(text).text.startswith(WORDS)
-
-
-@given(st.sampled_from(KEYS), st.lists(st.text(max_size=12), min_size=5, max_size=5), st.sampled_from(["", PAGE]))
-def test_nothing_around_a_key_is_an_error(key: str, around: list[str], address: str) -> None:
-    a, b, c, d, e = around
-    bracketed, bare = f"{a}[{b}{key}{c}: {d}{address}{e}]{a}", f"{a}\n{key}:{b}{address}{c}"
-    for text in (bracketed, bare, f"{a}({key}:{b}|{c}{address}{d})"):
-        parse_tags(text)
-        judge(Completion(f"{WORDS}{text}", finish_reason="stop"), ReplyContext("Сколько стоит?", ""))
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "[ФОТО: ",
-        "[LINK: ",
-        "(LINK: ",
-        "[LINK: a|",
-        "LINK: a | ",
-        f"[ФОТО: {PAGE} ",
-        "<LINK>",
-        "[BUTTONS: a|",
-        "[КНОПКИ:",
-        "[КНОПКИ:\n" * 60 + "]" * 60,
-        "[ФОТО: " * 400 + "]" * 400,
-    ],
-)
-@pytest.mark.parametrize("end", ["", "]" * 4500, "\n]"])
-def test_the_work_of_a_reply_built_of_beginnings_grows_with_its_length(unit: str, end: str) -> None:
-    def reply(size: int) -> Completion:
-        closing = end * (size // 29_500)
-        beginnings = unit * ((size - len(closing)) // len(unit))
-        return Completion(f"{WORDS} {beginnings}{closing}", finish_reason="stop")
-
-    context = ReplyContext("Сколько стоит?", "")
-
-    assert growth(lambda given: judge(given, context), reply, 29_500) <= MOST
-
-
-PAIRS = ["[]", "［］", "【】", "〔〕", "〖〗", "「」", "『』", "⟦⟧", "{}", "｛｝", "<>", "＜＞", "《》"]
-PAIRS += ["〈〉", "⟨⟩", "()", "（）"]
-SPELT = ["LINK", "LINKS", "URL", "IMG", "PHOTO", "FILE", "VIDEO", "ССЫЛКА", "ФОТО", "ДОКУМЕНТ"]
-SPELT += ["LINК", "LİNK", "LıNK", "LIN\u212a", "ＬＩＮＫ", "LΙNK", "IMАGE", "ІMAGE", "FIＬE", "ФOTO", "CCЫЛКА"]
-
-
-@given(
-    st.sampled_from(PAIRS),
-    st.sampled_from(["", "* ", "1. ", "🔗 ", "- "]),
-    st.sampled_from(SPELT),
-    st.sampled_from([":", " : ", "：", "∶", "=", " = ", " ", "|", " - ", " – ", "->"]),
-    st.sampled_from([f"Каталог | {PAGE}", PAGE, f"{PAGE} | Каталог", f"Каталог: {PAGE}", f"Каталог｜{PAGE}"]),
-    st.booleans(),
-)
-def test_no_address_in_brackets_passes_unchecked(
-    pair: str, lead: str, key: str, sign: str, body: str, closed: bool
-) -> None:
-    block = f"{pair[0]}{lead}{key}{sign}{body}{pair[1] if closed else ''}"
-
-    assert parse_tags(f"Вот {block}\n{WORDS}").text.replace("Вот\n", "") == WORDS
-    assert WORDS in parse_tags(f"Вот {block} {WORDS}").text
-
-
-def test_they_are_counted_cut_and_named_once_each() -> None:
-    links = "\n".join(f"[LINK: {'Очень длинное имя ' * 9}{n} | {PAGE}{n}]" for n in range(9))
-    images = "\n".join(f"[IMAGE: {PHOTO}?{n}]" for n in range(9))
-
-    beside = take_elements(f"{WORDS}\n{links}\n{images}").beside
-
-    assert [link.url for link in beside.links] == [f"{PAGE}{n}" for n in range(MOST_LINKS)]
-    assert len(beside.attachments) == MOST_ATTACHMENTS
-    assert all(len(link.title) <= TITLE_CHARS for link in beside.links)
-
-
-def test_several_pairs_in_one_block_and_a_link_without_a_title() -> None:
-    beside = take_elements(f"[LINK: Один | {PAGE}1 | Два | {PAGE}2 | {PAGE}3]").beside
-
-    assert [link.title for link in beside.links] == ["Один", "Два", "shop.example"]
-
-
-@pytest.mark.parametrize("title", ["[x]", "VERDICT: HOT", "…", "a\u2028b"])
-def test_a_title_that_nobody_should_read_gives_way_to_the_host(title: str) -> None:
-    links = take_elements(f"[LINK: {title.replace('[', '').replace(']', '') or 'x'} | {PAGE}]").beside.links
-
-    assert not links or links[0].title in {"shop.example", "x", "a b"}
-
-
-def test_only_known_addresses_are_kept() -> None:
-    beside = Beside(
-        (Link("Да", PAGE), Link("Начало другого", "https://shop.example/p/1"), Link("Нет", "https://evil.example/")),
-        (Attachment(PartKind.IMAGE, PHOTO), Attachment(PartKind.FILE, "https://evil.example/a.pdf")),
-        "❤",
-    )
-
-    kept = keep_grounded(beside, ["price: 1900", f"link: {PAGE}; image: {PHOTO}"])
-
-    assert kept == Beside((Link("Да", PAGE),), (Attachment(PartKind.IMAGE, PHOTO),), "❤")
-
-
-@pytest.mark.parametrize("locale", ["ru", "en"])
-def test_the_sample_in_the_prompt_can_never_be_sent(locale: str) -> None:
-    prompt = (ROOT / "prompts" / locale / "tags.md").read_text(encoding="utf-8")
-    sample = next(line for line in prompt.splitlines() if "[LINK:" in line)
-
-    beside = take_elements(sample).beside
-
-    assert "https://example.com/" in sample
-    assert not beside.links
-    assert not beside.attachments
-
-
-def test_a_reply_of_elements_alone_is_empty() -> None:
-    content = f"[LINK: Каталог | {PAGE}]\n[IMAGE: {PHOTO}]\n[REACT: ❤]\n{TAGS}"
-
-    judgement = judge(Completion(content, finish_reason="stop"), ReplyContext("Сколько стоит?", ""))
-
-    assert (judgement.verdict, judgement.rule, judgement.reply) == (Verdict.RETRY_REQUIRED, "tags_only", None)
-
-
-def test_a_judged_reply_brings_them() -> None:
-    content = f"{WORDS} Она серо-голубая.\n[LINK: Каталог | {PAGE}]\n{TAGS}"
-
-    judgement = judge(Completion(content, finish_reason="stop"), ReplyContext("Сколько стоит?", ""))
-
-    assert judgement.verdict is Verdict.SUCCESS
-    assert judgement.reply is not None
-    assert judgement.reply.beside.links == (Link("Каталог", PAGE),)
-
-
-@pytest.mark.parametrize("block", [f"[LINK[TASK:NONE]: Каталог | {PAGE}]", f"[IMAGE [STAGE:OFFER]: {PHOTO}]"])
-def test_what_cutting_a_tag_closes_is_cut_too(block: str) -> None:
-    assert parse_tags(f"{WORDS}\n{block}").text == WORDS
-
-
-def test_links_are_packed_and_unpacked() -> None:
-    links = (Link("Каталог", PAGE), Link("Фото", PHOTO))
-
-    assert unpack_links(pack_links(links)) == links
-    assert unpack_links("") == ()
-
-
-@given(st.text(alphabet="[]{}|:= \nLINKhtps/.a", max_size=60), st.text(max_size=30))
-def test_no_block_survives(block: str, around: str) -> None:
-    text = parse_tags(f"{around}[LINK:{block}]{around}").text
-
-    assert "[LINK:" not in text
+    assert not judgement.reply.rich_content

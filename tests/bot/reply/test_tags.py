@@ -55,7 +55,7 @@ def test_tags_are_read_and_removed_in_every_shape(tail: str) -> None:
     assert tagged.text == WORDS
     assert (tagged.verdict, tagged.task, tagged.stage) == ("HOT", "CALL", "OFFER")
     assert tagged.missing == ()
-    assert not tagged.leaked
+    assert not tagged.cut_by_guard
 
 
 @pytest.mark.parametrize("head", MALFORMED[:20])
@@ -98,7 +98,7 @@ def test_a_value_that_is_none_of_ours_is_removed_and_counted() -> None:
 def test_what_only_looks_like_a_tag_is_cut_by_the_last_guard() -> None:
     tagged = parse_tags(f"{WORDS}\nSTAGE: обсудили цену")
 
-    assert (tagged.text, tagged.leaked) == (WORDS, True)
+    assert (tagged.text, tagged.cut_by_guard) == (WORDS, True)
 
 
 def test_a_key_in_brackets_goes_even_without_a_colon() -> None:

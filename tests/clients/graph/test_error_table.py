@@ -9,7 +9,8 @@ from pydantic import SecretStr
 from bot.errors import NeedsOperator, OutcomeUnknown, Refused, Transient
 from bot.incoming.events import Channel
 from bot.retry import Failure
-from clients.graph.api import GraphAPI, Profile
+from clients.graph.answers import Profile
+from clients.graph.api import GraphAPI
 from clients.graph.errors import (
     BadContent,
     GraphAPIError,

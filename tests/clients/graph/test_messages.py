@@ -9,7 +9,7 @@ import pytest
 
 from bot.incoming.events import Channel
 from bot.reply.layout import arrange, words_on_template
-from bot.reply.rich_content import Beside, Link
+from bot.reply.rich_content import Link, RichContent
 from clients.graph.api import GraphAPI
 from clients.graph.errors import BadContent, GraphAPIUnavailable, SendOutcomeUnknown
 from clients.graph.messages import template_message
@@ -17,7 +17,7 @@ from runtime.settings import Environment
 from sandbox.meta.content import ContentRefused, check_content
 from sandbox.meta.server import MetaSandbox
 from sandbox.server import SandboxServer
-from tests.clients.graph.test_api import CUSTOMER, FLAVOURS, environment
+from tests.clients.graph.calls import CUSTOMER, FLAVOURS, environment
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +49,7 @@ def graph(
     return GraphAPI(http, account=request.param, env=served[1])
 
 
-def beside(meta: MetaSandbox) -> list[dict[str, Any]]:
+def rich_content(meta: MetaSandbox) -> list[dict[str, Any]]:
     plain = {"to", "mid", "at", "account", "channel", "metadata"}
     return [{key: value for key, value in message.items() if key not in plain} for message in meta.sent]
 
@@ -62,7 +62,7 @@ async def test_links_pictures_and_files_arrive_in_every_flavour(graph: GraphAPI,
     ]
 
     assert [message["mid"] for message in meta.sent] == mids
-    assert beside(meta) == [
+    assert rich_content(meta) == [
         {"text": "Вот каталог.", "links": [{"title": "Посмотреть каталог…", "url": LINK.url}]},
         {"text": "", "image": PHOTO},
         {"text": "", "file": PRICES},
@@ -111,7 +111,7 @@ async def test_a_message_takes_quick_replies_or_links(graph: GraphAPI, meta: Met
 def test_what_we_arrange_meta_takes(channel: Channel, words: str) -> None:
     links = tuple(Link(f"{LINK.title} {n}", f"{LINK.url}?{n}") for n in range(3))
 
-    reply = arrange(words, Beside(links=links), channel=channel, has_buttons=False)
+    reply = arrange(words, RichContent(links=links), channel=channel, has_buttons=False)
 
     for text in reply.texts:
         check_content({"text": text}, channel)

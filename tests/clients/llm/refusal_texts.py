@@ -4,59 +4,29 @@
 server would have taken after this refusal (0: the refusal is not about that).
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 from bot.agent.repairs import Repair
-
-
-@dataclass(frozen=True)
-class Refusal:
-    source: str
-    status: int | None
-    body: Any
-    cure: Repair
-    asks: str = "everything"
-    limit: int = 0
-
-
-def openai(message: str, *, param: str | None = None, code: Any = None, kind: str = "invalid_request_error") -> Any:
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
-
-
-def vllm(message: str, code: int = 400) -> Any:
-    return {"object": "error", "message": message, "type": "BadRequestError", "param": None, "code": code}
-
-
-def router(message: str, code: int, **metadata: Any) -> Any:
-    return {"error": {"message": message, "code": code, "metadata": metadata or {"provider_name": None}}}
-
-
-def raw(message: str) -> Any:
-    """An upstream's own body within OpenRouter's."""
-    return router("Provider returned error", 400, raw='{\n  "error": {\n    "message": "' + message + '" }}')
-
-
-_LIMIT_NAME = (
-    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+from tests.clients.llm.refusal import (
+    CREDITS,
+    LIMIT_NAME,
+    MIDDLE_OUT,
+    ROLES,
+    VERIFIED,
+    Refusal,
+    openai,
+    raw,
+    router,
+    vllm,
 )
-_VERIFIED = (
-    "Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/"
-    "organization/general and click on Verify Organization. If you just verified, it can take up to 15 minutes."
-)
-_ROLES = "Conversation roles must alternate user/assistant/user/assistant/..."
-_MIDDLE_OUT = 'Please reduce the length of either one, or use the "middle-out" transform to compress your prompt.'
-_CREDITS = "To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account"
 
 CURED = [
     # max_tokens is called otherwise
     Refusal("openai gpt-5, langgenius/dify#24307", 400,
-            openai(_LIMIT_NAME, param="max_tokens", code="unsupported_parameter"), Repair.LIMIT_NAME),
+            openai(LIMIT_NAME, param="max_tokens", code="unsupported_parameter"), Repair.LIMIT_NAME),
     Refusal("copilot proxy, caozhiyuan/copilot-api#164", 400,
-            {"error": {"message": _LIMIT_NAME, "code": "invalid_request_body"}}, Repair.LIMIT_NAME),
+            {"error": {"message": LIMIT_NAME, "code": "invalid_request_body"}}, Repair.LIMIT_NAME),
     Refusal("azure through litellm", 400,
-            openai(f"litellm.BadRequestError: AzureException BadRequestError - {_LIMIT_NAME}"), Repair.LIMIT_NAME),
-    Refusal("azure through openrouter", 400, raw(_LIMIT_NAME), Repair.LIMIT_NAME),
+            openai(f"litellm.BadRequestError: AzureException BadRequestError - {LIMIT_NAME}"), Repair.LIMIT_NAME),
+    Refusal("azure through openrouter", 400, raw(LIMIT_NAME), Repair.LIMIT_NAME),
     Refusal("codex backend", 400, {"detail": "Unsupported parameter: max_tokens"}, Repair.LIMIT_NAME),
     Refusal("strict gateway", 422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"],
             "msg": "Extra inputs are not permitted", "input": 8000}]}, Repair.LIMIT_NAME),
@@ -98,9 +68,9 @@ CURED = [
     Refusal("o1-mini", 400, openai("Unsupported parameter: 'tools' is not supported with this model.",
             param="tools", code="unsupported_parameter"), Repair.NO_TOOLS),
     # no stream
-    Refusal("o3, chatboxai/chatbox#2263", 400, openai(_VERIFIED, param="stream", code="unsupported_value"),
+    Refusal("o3, chatboxai/chatbox#2263", 400, openai(VERIFIED, param="stream", code="unsupported_value"),
             Repair.IN_ONE_PIECE),
-    Refusal("o3 through openrouter, pal-mcp-server#134", 400, raw(_VERIFIED), Repair.IN_ONE_PIECE),
+    Refusal("o3 through openrouter, pal-mcp-server#134", 400, raw(VERIFIED), Repair.IN_ONE_PIECE),
     Refusal("o1, NextChat#5410", 400,
             openai("Unsupported value: 'stream' does not support true with this model. Only the default (false) value "
                    "is supported.", param="stream", code="unsupported_value"), Repair.IN_ONE_PIECE),
@@ -120,8 +90,8 @@ CURED = [
                         "status": "INVALID_ARGUMENT"}}], Repair.SYSTEM_AS_USER),
     Refusal("google, neo4j-labs/llm-graph-builder#555", 400,
             openai("The input system_instruction is not supported."), Repair.SYSTEM_AS_USER),
-    Refusal("mistral 7B on vllm, microsoft/autogen#1037", 400, vllm(_ROLES), Repair.SYSTEM_AS_USER),
-    Refusal("mixtral, infiniflow/ragflow#11021", 400, vllm(f"{_ROLES} {_ROLES}"), Repair.SYSTEM_AS_USER),
+    Refusal("mistral 7B on vllm, microsoft/autogen#1037", 400, vllm(ROLES), Repair.SYSTEM_AS_USER),
+    Refusal("mixtral, infiniflow/ragflow#11021", 400, vllm(f"{ROLES} {ROLES}"), Repair.SYSTEM_AS_USER),
     Refusal("an old template", 400, vllm("Only user and assistant roles are supported!"), Repair.SYSTEM_AS_USER),
     # strictly in turns
     Refusal("mistral 7B v0.3 on vllm, vllm-project/vllm#6862", 400,
@@ -198,11 +168,11 @@ CURED = [
             Repair.FEWER_TOKENS, limit=7999),
     Refusal("openrouter, OpenHands#9937", 400,
             router("This endpoint's maximum context length is 131072 tokens. However, you requested about 138956 "
-                   f"tokens (127208 of text input, 3748 of tool input, 8000 in the output). {_MIDDLE_OUT}", 400),
+                   f"tokens (127208 of text input, 3748 of tool input, 8000 in the output). {MIDDLE_OUT}", 400),
             Repair.NONE),
     Refusal("openrouter, musistudio/claude-code-router#252", 400,
             router("This endpoint's maximum context length is 65536 tokens. However, you requested about 72336 tokens "
-                   f"(54294 of text input, 10042 of tool input, 8000 in the output). {_MIDDLE_OUT}", 400),
+                   f"(54294 of text input, 10042 of tool input, 8000 in the output). {MIDDLE_OUT}", 400),
             Repair.FEWER_TOKENS, limit=1200),
     Refusal("sglang", 400,
             {"object": "error", "message": "Requested token count exceeds the model's maximum context length of 32768 "
@@ -242,7 +212,7 @@ CURED = [
             Repair.FEWER_TOKENS, limit=4096),
     Refusal("openrouter, gpt_mobile#284", 402,
             router("This request requires more credits, or fewer max_tokens. You requested up to 8000 tokens, but can "
-                   f"only afford 1200. {_CREDITS}", 402), Repair.FEWER_TOKENS, limit=1200),
+                   f"only afford 1200. {CREDITS}", 402), Repair.FEWER_TOKENS, limit=1200),
     Refusal("openrouter without a number", 402,
             router("This request requires more credits, or fewer max_tokens.", 402), Repair.FEWER_TOKENS, limit=4000),
     Refusal("groq's minute, continuedev/continue#10218", 413,
@@ -253,84 +223,4 @@ CURED = [
             openai("Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 32389. The input or "
                    "output tokens must be reduced in order to run successfully.", kind="tokens",
                    code="rate_limit_exceeded"), Repair.FEWER_TOKENS, limit=5611),
-]  # fmt: skip
-
-# Refusals of another kind: nothing is learned from them, and the ladder does what it does.
-OTHER = [
-    Refusal("too little for a reply, continuedev/continue#11154", 402,
-            router(f"This request requires more credits, or fewer max_tokens. You requested up to 8000 tokens, but can "
-                   f"only afford 222. {_CREDITS}", 402), Repair.NONE),
-    Refusal("nothing at all, anomalyco/opencode#12219", 402,
-            router("This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can "
-                   "only afford 0.", 402), Repair.NONE),
-    Refusal("no credit", 402, router("Insufficient credits. Add more using https://openrouter.ai/credits", 402),
-            Repair.NONE),
-    Refusal("the prompt alone, vllm", 400,
-            vllm("This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (114946 in "
-                 "the messages, 8000 in the completion)."), Repair.NONE),
-    Refusal("the prompt alone, dimagi/open-chat-studio#463", 400,
-            openai("This model's maximum context length is 8192 tokens. However, your messages resulted in 8202 "
-                   "tokens. Please reduce the length of the messages.", param="messages",
-                   code="context_length_exceeded"), Repair.NONE),
-    Refusal("the prompt alone, llama.cpp#15780", 400,
-            {"error": {"code": 400, "message": "the request exceeds the available context size. try increasing the "
-             "context size or enable context shift", "type": "exceed_context_size_error", "n_prompt_tokens": 14429,
-             "n_ctx": 8192}}, Repair.NONE),
-    Refusal("the prompt alone, sglang", 400,
-            {"message": "The input (160062 tokens) is longer than the model's context length (59862 tokens)."},
-            Repair.NONE),
-    Refusal("the prompt alone, tgi", 422,
-            {"error": "Input validation error: `inputs` must have less than 3072 tokens. Given: 4100"}, Repair.NONE),
-    Refusal("the prompt alone, lm studio, lmstudio-bug-tracker#237", 400,
-            {"error": "Trying to keep the first 15857 tokens when context the overflows. However, the model is loaded "
-             "with context length of only 4096 tokens, which is not enough."}, Repair.NONE),
-    Refusal("the prompt alone, lm studio, anomalyco/opencode#11141", 400,
-            {"error": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"}, Repair.NONE),
-    Refusal("the prompt alone, gemini", 400,
-            openai("The input token count (1200293) exceeds the maximum number of tokens allowed (1048576)."),
-            Repair.NONE),
-    Refusal("the prompt alone, vllm", 400, vllm("max_tokens must be at least 1, got -512."), Repair.NONE),
-    Refusal("the key's limit, anomalyco/opencode#12219", 402,
-            router("Prompt tokens limit exceeded: 230799 > 91442. To increase, visit https://openrouter.ai/settings/"
-                   "keys and create a key with a higher monthly limit", 402), Repair.NONE),
-    Refusal("parallel calls alone", 400, openai("parallel tool calls are not supported with this model"), Repair.NONE),
-    Refusal("tool results with pictures", 400, openai("Image content in tool results is not supported"), Repair.NONE),
-    Refusal("a tool's schema", 400,
-            openai("Invalid schema for function 'search_knowledge': 'oneOf' is not permitted.",
-                   param="tools[0].function.parameters", code="invalid_function_parameters"), Repair.NONE),
-    Refusal("a tool's name", 400, openai("Invalid 'tools[0].function.name': string too long.",
-            param="tools[0].function.name", code="string_above_max_length"), Repair.NONE),
-    Refusal("an orphan result", 400,
-            openai("messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."),
-            Repair.NONE),
-    Refusal("lost thoughts", 400,
-            openai("The `reasoning_content` in the thinking mode must be passed back to the API."), Repair.NONE,
-            asks="thoughts"),
-    Refusal("system not first", 400, openai("System message must be at the beginning."), Repair.NONE),
-    Refusal("prefill", 400, openai("Assistant response prefill is incompatible with enable_thinking."), Repair.NONE),
-    Refusal("empty content", 400, openai("messages: text content blocks must be non-empty"), Repair.NONE),
-    Refusal("order, mistral", 400,
-            raw("Unexpected role 'user' after role 'tool'"), Repair.NONE),
-    Refusal("moderation", 400, openai("Your request was flagged: the system does not allow this.",
-            code="content_policy_violation"), Repair.NONE),
-    Refusal("too few tokens", 400, openai("Invalid 'max_output_tokens': integer below minimum value. Expected a value "
-            ">= 16, but got 1 instead.", param="max_tokens", code="integer_below_min_value"), Repair.NONE),
-    Refusal("picture", 400, openai("This model does not support image input."), Repair.NONE),
-    Refusal("json mode", 400, openai("This model does not support response_format json_schema."), Repair.NONE),
-    Refusal("unknown model", 404, openai("The model `gpt-9` does not exist or you do not have access to it.",
-            code="model_not_found"), Repair.NONE),
-    Refusal("unknown model, ollama", 404, {"error": {"message": "model 'llama9' not found"}}, Repair.NONE),
-    Refusal("no endpoint", 404, router("No endpoints found matching your data policy.", 404), Repair.NONE),
-    Refusal("a rate", 429,
-            openai("Rate limit reached for model `llama-3.1-8b-instant` in organization `org_x` on tokens per minute "
-                   "(TPM): Limit 6000, Used 5034, Requested 1443. Please try again in 4.77s.",
-                   code="rate_limit_exceeded"), Repair.NONE),
-    Refusal("a key", 401, openai("Incorrect API key provided: sk-x. tools are not supported", code="invalid_api_key"),
-            Repair.NONE),
-    Refusal("a permission", 403, openai("Key limit exceeded. Streaming is not supported."), Repair.NONE),
-    Refusal("overloaded", 503, openai("tool calling is not supported while the model is loading"), Repair.NONE),
-    Refusal("a crash", 500, openai("Internal Server Error", kind="server_error"), Repair.NONE),
-    Refusal("a bad gateway", 502, openai("max_tokens: upstream connect error"), Repair.NONE),
-    Refusal("a page", 500, None, Repair.NONE),
-    Refusal("nothing said", 400, router("Provider returned error", 400), Repair.NONE),
 ]  # fmt: skip

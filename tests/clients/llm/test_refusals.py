@@ -8,11 +8,13 @@ import pytest
 from bot.agent.repairs import Repair
 from bot.model_output import CallFault
 from clients.llm.errors import refused_fields, sort_failure
-from clients.llm.manners import LEAST_ANSWER_TOKENS, Manners
-from clients.llm.refusals import lesson_of
+from clients.llm.quirks import LEAST_ANSWER_TOKENS, ModelQuirks
+from clients.llm.refusals import learned_from
 from clients.llm.requests import OPTIONAL_FIELDS, ModelRequest
-from clients.llm.token_limits import Room, room_in
-from tests.clients.llm.refusal_texts import CURED, OTHER, Refusal, openai, vllm
+from clients.llm.token_limits import TokenLimits, token_limits_in
+from tests.clients.llm.refusal import Refusal, openai, vllm
+from tests.clients.llm.refusal_texts import CURED
+from tests.clients.llm.unlearned_refusal_texts import OTHER
 
 SYSTEM = {"role": "system", "content": "You are the assistant of an invented studio of ceramics."}
 TOOL = {"type": "function", "function": {"name": "search_knowledge", "parameters": {"type": "object"}}}
@@ -35,11 +37,11 @@ KINDS: dict[str, ModelRequest] = {
 NOW_MS = 1_800_000_000_000
 
 
-def taught(refusal: Refusal, known: Manners | None = None) -> tuple[Repair, Manners]:
-    known = known or Manners()
+def taught(refusal: Refusal, known: ModelQuirks | None = None) -> tuple[Repair, ModelQuirks]:
+    known = known or ModelQuirks()
     request = known.fit(KINDS[refusal.asks], now_ms=NOW_MS)
-    lesson = lesson_of(refusal.status, refusal.body, request, known.body(request), known, now_ms=NOW_MS)
-    return (lesson.repair, lesson.manners) if lesson else (Repair.NONE, known)
+    learned = learned_from(refusal.status, refusal.body, request, known.body(request), known, now_ms=NOW_MS)
+    return (learned.repair, learned.quirks) if learned else (Repair.NONE, known)
 
 
 @pytest.mark.parametrize("refusal", CURED, ids=lambda refusal: refusal.source)
@@ -55,9 +57,9 @@ def test_no_other_refusal_finds_one(refusal: Refusal) -> None:
 @pytest.mark.parametrize("refusal", [r for r in CURED if r.limit], ids=lambda refusal: refusal.source)
 def test_the_number_in_the_message_is_used(refusal: Refusal) -> None:
     """And not much less than what the server leaves: an answer needs room."""
-    _, manners = taught(refusal)
+    _, quirks = taught(refusal)
 
-    limit = manners.fit(EVERYTHING, now_ms=NOW_MS).max_tokens
+    limit = quirks.fit(EVERYTHING, now_ms=NOW_MS).max_tokens
 
     assert LEAST_ANSWER_TOKENS <= limit <= refusal.limit
     exact = "at least" not in str(refusal.body)
@@ -67,7 +69,7 @@ def test_the_number_in_the_message_is_used(refusal: Refusal) -> None:
 @pytest.mark.parametrize("refusal", CURED, ids=lambda refusal: refusal.source)
 def test_the_same_refusal_again_teaches_nothing_new(refusal: Refusal) -> None:
     """What was refused is no longer asked for, so a server that goes on refusing ends the matter."""
-    known, repairs = Manners(), []
+    known, repairs = ModelQuirks(), []
     for _ in range(8):
         repair, known = taught(refusal, known)
         repairs.append(repair)
@@ -87,79 +89,79 @@ def test_a_prompt_that_is_too_long_is_told_apart_from_an_answer_that_is() -> Non
 
 def test_a_window_that_was_learned_is_kept_for_longer_prompts() -> None:
     refusal = next(r for r in CURED if r.source.startswith("vllm, ogx"))
-    _, manners = taught(refusal)
+    _, quirks = taught(refusal)
 
     longer = replace(EVERYTHING, messages=[SYSTEM, HELLO, {"role": "user", "content": HELLO["content"] * 2}])
 
-    assert manners.fit(longer, now_ms=NOW_MS).max_tokens < manners.fit(EVERYTHING, now_ms=NOW_MS).max_tokens
+    assert quirks.fit(longer, now_ms=NOW_MS).max_tokens < quirks.fit(EVERYTHING, now_ms=NOW_MS).max_tokens
 
 
 def test_a_balance_is_asked_anew_after_ten_minutes() -> None:
     refusal = next(r for r in CURED if "gpt_mobile" in r.source)
-    _, manners = taught(refusal)
+    _, quirks = taught(refusal)
 
-    assert manners.fit(EVERYTHING, now_ms=NOW_MS + 599_000).max_tokens == 1200
-    assert manners.fit(EVERYTHING, now_ms=NOW_MS + 601_000).max_tokens == 8000
+    assert quirks.fit(EVERYTHING, now_ms=NOW_MS + 599_000).max_tokens == 1200
+    assert quirks.fit(EVERYTHING, now_ms=NOW_MS + 601_000).max_tokens == 8000
 
 
 @pytest.mark.parametrize(("source", "again"), [("ollama", False), ("openrouter, pydantic", True)])
 def test_a_router_without_endpoints_is_asked_anew_and_a_server_without_tools_is_not(source: str, again: bool) -> None:
     refusal = next(r for r in CURED if r.source.startswith(source) and r.cure is Repair.NO_TOOLS)
-    _, manners = taught(refusal)
+    _, quirks = taught(refusal)
 
-    assert not manners.fit(EVERYTHING, now_ms=NOW_MS + 599_000).tools
-    assert bool(manners.fit(EVERYTHING, now_ms=NOW_MS + 601_000).tools) is again
+    assert not quirks.fit(EVERYTHING, now_ms=NOW_MS + 599_000).tools
+    assert bool(quirks.fit(EVERYTHING, now_ms=NOW_MS + 601_000).tools) is again
 
 
 @pytest.mark.parametrize(
-    ("text", "room"),
+    ("text", "limits"),
     [
-        ("can only afford 1,200.", Room(affordable=1200)),
+        ("can only afford 1,200.", TokenLimits(affordable=1200)),
         ("maximum context length is 12288 tokens", None),
-        ("maximum context length is 12288 tokens, you requested 9000 output tokens", Room(window=12288)),
-        ("maximum context length is 100 tokens (at least 7 in the messages, 5 in the completion)", Room(100, 7)),
+        ("maximum context length is 12288 tokens, you requested 9000 output tokens", TokenLimits(window=12288)),
+        ("maximum context length is 100 tokens (at least 7 in the messages, 5 in the completion)", TokenLimits(100, 7)),
         ("a limit of 5 requests", None),
         ("", None),
-        ("can only afford " + "9" * 400, Room(affordable=999_999_999_999)),
+        ("can only afford " + "9" * 400, TokenLimits(affordable=999_999_999_999)),
     ],
 )
-def test_room_is_read_from_words(text: str, room: Room | None) -> None:
-    assert room_in(text) == room
+def test_token_limits_are_read_from_words(text: str, limits: TokenLimits | None) -> None:
+    assert token_limits_in(text) == limits
 
 
 def test_the_system_text_goes_in_front_of_the_first_words_of_the_customer() -> None:
-    body = Manners(takes_system=False).body(EVERYTHING)
+    body = ModelQuirks(takes_system=False).body(EVERYTHING)
 
     assert [message["role"] for message in body["messages"]] == ["user"]
     assert body["messages"][0]["content"] == f"{SYSTEM['content']}\n\n{HELLO['content']}"
 
 
 def test_a_talk_that_the_house_began_begins_with_the_user() -> None:
-    body = Manners(alternates=True).body(KINDS["assistant first"])
+    body = ModelQuirks(alternates=True).body(KINDS["assistant first"])
 
     assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]
 
 
 def test_thoughts_that_a_server_does_not_take_back_are_left_out_and_the_calls_stay() -> None:
-    body = Manners(takes_thoughts=False).body(KINDS["thoughts"])
+    body = ModelQuirks(takes_thoughts=False).body(KINDS["thoughts"])
 
     assert body["messages"][2] == {"role": "assistant", "content": None, "tool_calls": [CALL]}
 
 
 @pytest.mark.parametrize(
-    ("manners", "sent"),
+    ("quirks", "sent"),
     [
-        (Manners(), {"max_tokens": 8000, "stream": True}),
-        (Manners(limit_name="max_completion_tokens"), {"max_completion_tokens": 8000, "stream": True}),
-        (Manners(limit_name=""), {"stream": True}),
-        (Manners(streams=False), {"max_tokens": 8000, "stream": False}),
+        (ModelQuirks(), {"max_tokens": 8000, "stream": True}),
+        (ModelQuirks(limit_name="max_completion_tokens"), {"max_completion_tokens": 8000, "stream": True}),
+        (ModelQuirks(limit_name=""), {"stream": True}),
+        (ModelQuirks(streams=False), {"max_tokens": 8000, "stream": False}),
     ],
 )
-def test_the_body_speaks_the_servers_dialect(manners: Manners, sent: dict[str, Any]) -> None:
-    body = manners.body(EVERYTHING)
+def test_the_body_speaks_the_servers_dialect(quirks: ModelQuirks, sent: dict[str, Any]) -> None:
+    body = quirks.body(EVERYTHING)
 
     assert {name: body[name] for name in ("max_tokens", "max_completion_tokens", "stream") if name in body} == sent
-    assert ("stream_options" in body) is manners.streams
+    assert ("stream_options" in body) is quirks.streams
 
 
 @pytest.mark.parametrize(

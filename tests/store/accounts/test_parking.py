@@ -7,10 +7,12 @@ from bot.conversation import PlanMeta
 from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from runtime.clock import now_ms
 from runtime.settings import Account, Settings
-from store.accounts.pacing import Pacing, line_of
-from store.accounts.parking import Parked, Parking, parking_key, token_mark
-from store.conversations import Conversations
+from store.accounts.pacing import Pacing, rate_limit_of
+from store.accounts.parking import Parked, Parking, token_mark
+from store.conversations import Claimed, Conversations
+from store.decisions import MaySend
 from store.inbox import Inbox
+from store.keys import parking_key
 from store.schedule import Schedule
 from store.scripts import Scripts
 
@@ -51,8 +53,8 @@ class Worker:
         """Take the conversation's turn, find the account parked, and wait for that."""
         assert await self.due() == (CID,)
         claimed = await self.conversations.claim(CID)
-        assert not isinstance(claimed, str)
-        lease, conversation = claimed
+        assert isinstance(claimed, Claimed)
+        lease, conversation = claimed.lease, claimed.conversation
         assert conversation.parked == "token"
         await lease.hold(300, "parked")
 
@@ -98,13 +100,15 @@ async def test_a_turn_with_a_new_token_is_not_parked_and_may_send(
 
     claimed = await new.conversations.claim(CID)
 
-    assert not isinstance(claimed, str)
-    lease, conversation = claimed
+    assert isinstance(claimed, Claimed)
+    lease, conversation = claimed.lease, claimed.conversation
     assert (conversation.parked, conversation.parked_ms) == ("", 0)
-    _, planned = await lease.plan(conversation, ["Hello"], PlanMeta())
+    planned = (await lease.plan(conversation, ["Hello"], PlanMeta())).conversation
     assert planned.plan is not None
-    begun = await lease.begin_part(planned.plan.id, 0, margin_seconds=1, line=line_of(NEW, "send"), patience_seconds=1)
-    assert begun == "sending"
+    begun = await lease.begin_part(
+        planned.plan.id, 0, margin_seconds=1, limit=rate_limit_of(NEW, "send"), patience_seconds=1
+    )
+    assert begun == MaySend()
 
 
 async def test_what_waits_is_due_as_soon_as_a_process_comes_with_a_new_token(workers: tuple[Worker, Worker]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.agent.ladder import Rung, default_ladder
-from bot.agent.scratchpad import read_notebook, write_notebook
+from bot.agent.scratchpad import read_scratchpad, write_scratchpad
 from bot.conversation import HistoryLine
 from runtime.embedded import EmbeddedValkey
 from sandbox.model.answers import Answer, ChatRequest, tool_call
@@ -40,13 +40,13 @@ def text_of(request: dict[str, Any]) -> str:
 # Repairs: the same rung with the request mended.
 
 
-async def test_lost_thoughts_are_met_by_telling_the_search_as_plain_words(bench: Bench) -> None:
+async def test_lost_reasoning_are_met_by_telling_the_search_as_plain_words(bench: Bench) -> None:
     bench.model.script([SEARCH, FAULTS["400_reasoning_lost"], good()])
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert [a.rung for a in thought.attempts] == ["main"] * 3
+    assert result.reply is not None
+    assert [a.rung for a in result.attempts] == ["main"] * 3
     mended = bench.model.requests[-1]
     assert {m["role"] for m in mended["messages"]} == {"system", "user"}
     assert "Already looked up" in mended["messages"][-1]["content"]
@@ -56,10 +56,10 @@ async def test_a_model_that_must_think_is_asked_again_without_being_told_not_to(
     bench.model.script([FAULTS["400"]], model=MAIN)
     bench.model.play_for_good(good())
 
-    thought = await bench.think(fallback="sandbox/always-thinking")
+    result = await bench.run(fallback="sandbox/always-thinking")
 
-    assert thought.reply is not None
-    assert [(a.rung, a.verdict) for a in thought.attempts] == [
+    assert result.reply is not None
+    assert [(a.rung, a.verdict) for a in result.attempts] == [
         ("main", "call_failed"),
         ("fallback", "call_failed"),
         ("fallback", "success"),
@@ -77,11 +77,11 @@ async def test_a_refused_tool_choice_is_left_out(bench: Bench) -> None:
     bench.model.script([searching(n) for n in range(2)])
     bench.model.play_for_good(picky)
 
-    thought = await bench.think(max_steps=3, ladder=ladder)
+    result = await bench.run(max_steps=3, ladder=ladder)
 
-    assert thought.reply is not None
-    assert thought.partial
-    assert [a.rung for a in thought.attempts] == ["main"] * 4
+    assert result.reply is not None
+    assert result.partial
+    assert [a.rung for a in result.attempts] == ["main"] * 4
     assert "tool_choice" not in bench.model.requests[-1]
     assert bench.model.requests[-1]["tools"]
 
@@ -89,18 +89,18 @@ async def test_a_refused_tool_choice_is_left_out(bench: Bench) -> None:
 async def test_too_little_credit_halves_what_may_be_written(bench: Bench) -> None:
     bench.model.script([FAULTS["402"], good()])
 
-    thought = await bench.think(max_tokens=6000)
+    result = await bench.run(max_tokens=6000)
 
-    assert thought.reply is not None
+    assert result.reply is not None
     assert [r["max_tokens"] for r in bench.model.requests] == [6000, 3000]
 
 
 async def test_a_context_that_overflows_is_trimmed_once(bench: Bench) -> None:
     bench.model.script([SEARCH, FAULTS["context_overflow"], good()])
 
-    thought = await bench.think(asked(history=HISTORY))
+    result = await bench.run(asked(history=HISTORY))
 
-    assert thought.reply is not None
+    assert result.reply is not None
     long, short = bench.model.requests[0], bench.model.requests[-1]
     assert "Реплика номер 5" in text_of(long)
     assert "Реплика номер 5" not in text_of(short)
@@ -111,7 +111,7 @@ async def test_a_context_that_overflows_is_trimmed_once(bench: Bench) -> None:
 async def test_a_budget_eaten_by_thinking_is_doubled_and_not_kicked(bench: Bench) -> None:
     bench.model.script([FAULTS["length_lock"], good()])
 
-    await bench.think(max_tokens=1000)
+    await bench.run(max_tokens=1000)
 
     assert [r["max_tokens"] for r in bench.model.requests] == [1000, 2000]
     assert prompts().kick(1) not in text_of(bench.model.requests[1])
@@ -120,16 +120,16 @@ async def test_a_budget_eaten_by_thinking_is_doubled_and_not_kicked(bench: Bench
 async def test_a_foreign_tongue_is_answered_by_naming_the_language(bench: Bench) -> None:
     bench.model.script([FAULTS["wrong_language"], good()])
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
+    assert result.reply is not None
     assert "Write in Russian" in bench.model.requests[1]["messages"][0]["content"]
 
 
 async def test_an_empty_answer_is_asked_of_another_provider(bench: Bench) -> None:
     bench.model.script([FAULTS["true_empty"], good()])
 
-    await bench.think()
+    await bench.run()
 
     first, second = bench.model.requests
     assert second["provider"] == {"data_collection": "deny", "ignore": ["Sandbox"]}
@@ -140,7 +140,7 @@ async def test_an_empty_answer_is_asked_of_another_provider(bench: Bench) -> Non
 async def test_kicks_live_in_one_request_only(bench: Bench) -> None:
     bench.model.script([FAULTS["reasoning_lock"], SEARCH, FAULTS["reasoning_lock"], SEARCH, good()])
 
-    await bench.think()
+    await bench.run()
 
     for request in bench.model.requests:
         assert [m["role"] for m in request["messages"]].count("system") == 1
@@ -155,7 +155,7 @@ async def test_provider_preferences_of_model_and_rung_are_joined(bench: Bench) -
     bench.model.play_for_good(good())
     ladder = (Rung("main", MAIN, provider={"order": ["x"]}, thinking="low", max_tokens=900),)
 
-    await bench.think(ladder=ladder, provider={"sort": "latency", "order": ["y"]})
+    await bench.run(ladder=ladder, provider={"sort": "latency", "order": ["y"]})
 
     (request,) = bench.model.requests
     assert request["provider"] == {"data_collection": "deny", "sort": "latency", "order": ["x"]}
@@ -170,11 +170,11 @@ async def test_twenty_steps_of_searching_end_in_words(bench: Bench) -> None:
     bench.model.script([searching(n) for n in range(19)])
     bench.model.play_for_good(good())
 
-    thought = await bench.think(seconds=30, last_step_max_tokens=1234)
+    result = await bench.run(seconds=30, last_step_max_tokens=1234)
 
-    assert thought.reply is not None
-    assert thought.partial
-    assert thought.reply.text == RESCUE
+    assert result.reply is not None
+    assert result.partial
+    assert result.reply.text == RESCUE
     assert len(bench.model.requests) == 20
     last = bench.model.requests[-1]
     assert last["tool_choice"] == "none"
@@ -191,11 +191,11 @@ async def test_the_chain_of_the_last_step(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["call_on_last_step"], model=MAIN)
     bench.model.play_for_good(good(), model=FALLBACK)
 
-    thought = await bench.think(max_steps=2)
+    result = await bench.run(max_steps=2)
 
-    assert thought.reply is not None
-    assert thought.partial
-    assert thought.rescued_by == "fallback"
+    assert result.reply is not None
+    assert result.partial
+    assert result.rescued_by == "fallback"
     kept, flat, other = bench.model.requests[1:]
     assert (kept["tool_choice"], kept["model"]) == ("none", MAIN)
     assert "tools" not in flat
@@ -217,22 +217,22 @@ async def test_time_is_kept_back_for_the_last_step(bench: Bench) -> None:
 
     bench.model.play_for_good(play)
 
-    thought = await bench.think(seconds=5, max_steps=100)
+    result = await bench.run(seconds=5, max_steps=100)
 
-    assert thought.reply is not None
-    assert thought.partial
+    assert result.reply is not None
+    assert result.partial
     assert 1 < len(bench.model.requests) < 8
-    assert {a.rung for a in thought.attempts} == {"main"}
+    assert {a.rung for a in result.attempts} == {"main"}
 
 
 async def test_a_tool_step_that_hangs_leaves_time_for_the_fallback(bench: Bench) -> None:
     bench.model.script([SEARCH, FAULTS["hang"]])
     bench.model.play_for_good(good())
 
-    thought = await bench.think(seconds=4)
+    result = await bench.run(seconds=4)
 
-    assert thought.reply is not None
-    assert thought.rescued_by == "fallback"
+    assert result.reply is not None
+    assert result.rescued_by == "fallback"
     assert "Already looked up" in text_of(bench.model.requests[-1])
 
 
@@ -242,15 +242,15 @@ async def test_a_tool_step_that_hangs_leaves_time_for_the_fallback(bench: Bench)
 async def test_what_a_failed_turn_had_found_is_not_looked_up_again(bench: Bench) -> None:
     bench.model.script([SEARCH])
     bench.model.play_for_good(FAULTS["500"])
-    failed = await bench.think()
+    failed = await bench.run()
     assert failed.reply is None
 
     bench.model.reset()
     bench.model.play_for_good(good())
-    thought = await bench.think(asked("?", notebook=failed.notebook))
+    result = await bench.run(asked("?", notebook=failed.scratchpad))
 
-    assert thought.reply is not None
-    assert thought.notebook == ""
+    assert result.reply is not None
+    assert result.scratchpad == ""
     (request,) = bench.model.requests
     assert "search_knowledge" in text_of(request)
     assert "Already looked up" in text_of(request)
@@ -259,29 +259,29 @@ async def test_what_a_failed_turn_had_found_is_not_looked_up_again(bench: Bench)
 async def test_a_partial_answer_leaves_its_findings_and_a_whole_one_nothing(bench: Bench) -> None:
     bench.model.script([SEARCH])
     bench.model.play_for_good(good())
-    whole = await bench.think(max_steps=3)
+    whole = await bench.run(max_steps=3)
     bench.model.script([SEARCH])
-    partial = await bench.think(max_steps=2)
+    partial = await bench.run(max_steps=2)
 
-    assert whole.notebook == ""
+    assert whole.scratchpad == ""
     assert partial.partial
-    assert read_notebook(partial.notebook, now_ms=3_000)
+    assert read_scratchpad(partial.scratchpad, now_ms=3_000)
 
 
 async def test_a_turn_that_fails_again_keeps_what_an_earlier_one_had_found(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["401"])
 
-    thought = await bench.think(asked("?", notebook=write_notebook(["search x\nКружка"], "", at_ms=1_000)))
+    result = await bench.run(asked("?", notebook=write_scratchpad(["search x\nКружка"], "", at_ms=1_000)))
 
-    assert read_notebook(thought.notebook, now_ms=4_000) == ("search x\nКружка",)
+    assert read_scratchpad(result.scratchpad, now_ms=4_000) == ("search x\nКружка",)
 
 
 async def test_a_beginning_that_was_cut_is_kept_as_a_draft(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["cut_stream"])
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert "Кружка стоит 19" in thought.notebook
+    assert "Кружка стоит 19" in result.scratchpad
 
 
 async def test_a_cancelled_turn_has_told_what_it_found(bench: Bench) -> None:
@@ -294,7 +294,7 @@ async def test_a_cancelled_turn_has_told_what_it_found(bench: Bench) -> None:
         notes.append(note)
         found.set()
 
-    turn = asyncio.create_task(bench.think(seconds=20, on_found=on_found))
+    turn = asyncio.create_task(bench.run(seconds=20, on_found=on_found))
     async with asyncio.timeout(PATIENCE_SECONDS):
         await found.wait()
     turn.cancel()
@@ -328,37 +328,37 @@ def costing(dollars: float, answer: Answer) -> Answer:
 async def test_a_turn_that_has_cost_too_much_ends_in_the_stub(bench: Bench) -> None:
     bench.model.play_for_good(costing(0.02, Answer(content="")))
 
-    thought = await bench.think(max_cost_per_turn=0.03)
+    result = await bench.run(max_cost_per_turn=0.03)
 
-    assert thought.reply is None
-    assert thought.rule == "cost_turn"
+    assert result.reply is None
+    assert result.rule == "cost_turn"
     assert len(bench.model.requests) == 2
 
 
 async def test_a_search_that_has_cost_too_much_ends_in_the_stub_with_its_findings(bench: Bench) -> None:
     bench.model.play_for_good(costing(0.02, SEARCH))
 
-    thought = await bench.think(max_cost_per_turn=0.03)
+    result = await bench.run(max_cost_per_turn=0.03)
 
-    assert thought.rule == "cost_turn"
+    assert result.rule == "cost_turn"
     assert len(bench.model.requests) == 2
-    assert thought.notebook
+    assert result.scratchpad
 
 
 async def test_a_reply_that_is_there_is_given_whatever_it_cost(bench: Bench) -> None:
     bench.model.play_for_good(costing(5, good()))
 
-    thought = await bench.think(max_cost_per_turn=0.03)
+    result = await bench.run(max_cost_per_turn=0.03)
 
-    assert thought.reply is not None
+    assert result.reply is not None
 
 
 async def test_a_day_that_has_cost_too_much_asks_no_model(bench: Bench, redis: Store) -> None:
     spending = Spending(Scripts(redis))
     bench.model.play_for_good(costing(0.6, good()))
-    first = await bench.think(max_cost_per_day=1, spending=spending)
-    second = await bench.think(max_cost_per_day=1, spending=spending)
-    third = await bench.think(max_cost_per_day=1, spending=Spending(Scripts(redis)))
+    first = await bench.run(max_cost_per_day=1, spending=spending)
+    second = await bench.run(max_cost_per_day=1, spending=spending)
+    third = await bench.run(max_cost_per_day=1, spending=Spending(Scripts(redis)))
 
     assert first.reply is not None
     assert second.reply is not None
@@ -371,10 +371,10 @@ async def test_spending_without_redis_costs_no_reply(bench: Bench) -> None:
     client = connect("redis://127.0.0.1:1/0", max_connections=1, timeout_seconds=1)
     bench.model.play_for_good(costing(0.6, good()))
 
-    thought = await bench.think(max_cost_per_day=1, spending=Spending(Scripts(client)))
+    result = await bench.run(max_cost_per_day=1, spending=Spending(Scripts(client)))
     await client.aclose()
 
-    assert thought.reply is not None
+    assert result.reply is not None
 
 
 # Salvage.
@@ -386,95 +386,95 @@ LOCKED_DRAFT = Answer(content="", reasoning=f"She wants a gift.\n\nDraft: {DRAFT
 async def test_salvage_is_off_by_default(bench: Bench) -> None:
     bench.model.play_for_good(LOCKED_DRAFT)
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is None
-    assert "salvage" not in {a.rung for a in thought.attempts}
+    assert result.reply is None
+    assert "salvage" not in {a.rung for a in result.attempts}
 
 
-async def test_a_draft_in_the_thoughts_is_rewritten_by_the_fallback_model(bench: Bench) -> None:
+async def test_a_draft_in_the_reasoning_is_rewritten_by_the_fallback_model(bench: Bench) -> None:
     def play(request: ChatRequest) -> Any:
         asked_to_rewrite = DRAFT in text_of(dict(request.body))
         return (good() if asked_to_rewrite else LOCKED_DRAFT).response(request)
 
     bench.model.play_for_good(play)
 
-    thought = await bench.think(salvage=True)
+    result = await bench.run(salvage=True)
 
-    assert thought.reply is not None
-    assert thought.salvaged
-    assert thought.rescued_by == "salvage"
-    assert thought.reply.text == RESCUE
+    assert result.reply is not None
+    assert result.salvaged
+    assert result.rescued_by == "salvage"
+    assert result.reply.text == RESCUE
     last = bench.model.requests[-1]
     assert last["model"] == FALLBACK
     assert last["reasoning"] == {"enabled": False}
     assert "tools" not in last
 
 
-async def test_thoughts_without_a_reply_in_them_are_not_salvaged(bench: Bench) -> None:
+async def test_reasoning_without_a_reply_in_them_is_not_salvaged(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["reasoning_lock"])
 
-    thought = await bench.think(salvage=True)
+    result = await bench.run(salvage=True)
 
-    assert thought.reply is None
+    assert result.reply is None
     assert len(bench.model.requests) == 4
 
 
-# The thoughts of failures.
+# The reasoning of failures.
 
 
-async def test_thoughts_of_failures_are_handed_on_and_those_of_replies_are_not(bench: Bench) -> None:
+async def test_reasoning_of_failures_is_handed_on_and_that_of_replies_is_not(bench: Bench) -> None:
     bench.model.script([LOCKED_DRAFT, good()])
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert [(r.rung, r.rule) for r in thought.reasonings] == [("main", "reasoning_lock")]
-    assert thought.reasonings[0].text == LOCKED_DRAFT.reasoning
+    assert [(r.rung, r.rule) for r in result.reasonings] == [("main", "reasoning_lock")]
+    assert result.reasonings[0].text == LOCKED_DRAFT.reasoning
 
 
-async def test_thoughts_without_end_leave_what_they_were(bench: Bench) -> None:
+async def test_reasoning_without_end_leaves_what_it_was(bench: Bench) -> None:
     bench.model.script([FAULTS["thinking_forever"]])
     bench.model.play_for_good(good())
 
-    thought = await bench.think(seconds=4)
+    result = await bench.run(seconds=4)
 
-    assert thought.reply is not None
-    (kept,) = thought.reasonings
+    assert result.reply is not None
+    (kept,) = result.reasonings
     assert (kept.rung, kept.rule) == ("main", "thinking_too_long")
     assert kept.text.startswith("Let me think again.")
-    failed = thought.attempts[0]
+    failed = result.attempts[0]
     assert failed.reasoning_tokens == failed.completion_tokens > 0
     assert failed.prompt_tokens > 0
 
 
-async def test_what_a_failed_turn_had_begun_to_say_goes_to_the_notebook(bench: Bench) -> None:
+async def test_what_a_failed_turn_had_begun_to_say_goes_to_the_scratchpad(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["stall"])
     heard: list[str] = []
 
-    thought = await bench.think(seconds=4, on_found=heard.append)
+    result = await bench.run(seconds=4, on_found=heard.append)
 
-    assert thought.reply is None
-    assert "Здравствуйте! Кружка" in thought.notebook
+    assert result.reply is None
+    assert "Здравствуйте! Кружка" in result.scratchpad
     assert "Здравствуйте! Кружка" in heard[-1]
-    assert thought.attempts[0].content_chars == len("Здравствуйте! Кружка")
+    assert result.attempts[0].content_chars == len("Здравствуйте! Кружка")
 
 
 async def test_the_beginning_of_nonsense_is_not_kept(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["drip"])
 
-    thought = await bench.think(seconds=4)
+    result = await bench.run(seconds=4)
 
-    assert thought.reply is None
-    assert thought.notebook == ""
+    assert result.reply is None
+    assert result.scratchpad == ""
 
 
 @pytest.mark.parametrize("kicks", [0, 1, 2])
 async def test_max_kicks_is_respected(bench: Bench, kicks: int) -> None:
     bench.model.play_for_good(FAULTS["reasoning_lock"])
 
-    thought = await bench.think(max_kicks=kicks)
+    result = await bench.run(max_kicks=kicks)
 
-    rungs: Sequence[str] = [a.rung for a in thought.attempts]
+    rungs: Sequence[str] = [a.rung for a in result.attempts]
     assert rungs == [r.name for r in default_ladder(main=MAIN, fallback=FALLBACK, max_kicks=kicks)]
     assert sum(rung.startswith("kick") for rung in rungs) == kicks
 
@@ -483,10 +483,10 @@ async def test_an_announced_lookup_may_still_be_made(bench: Bench) -> None:
     script: list[Script] = [FAULTS["announces_tool"], SEARCH, good()]
     bench.model.script(script)
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert [(a.rung, a.verdict) for a in thought.attempts] == [
+    assert result.reply is not None
+    assert [(a.rung, a.verdict) for a in result.attempts] == [
         ("main", "retry_required"),
         ("kick_1", "tool_step"),
         ("kick_1", "success"),

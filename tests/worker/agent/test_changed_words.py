@@ -189,7 +189,7 @@ async def test_lines_that_an_older_version_wrote_are_read(turns: TurnBench) -> N
 
 
 @pytest.mark.parametrize("change", ["edits", "takes_back"])
-async def test_a_change_while_the_model_thinks_is_thought_about_anew(turns: TurnBench, change: str) -> None:
+async def test_a_change_while_the_model_thinks_starts_the_turn_again(turns: TurnBench, change: str) -> None:
     """And what was looked up for the old words goes with them."""
     await turns.writes("a", "Добрый день, вы сегодня работаете?")
     await turns.writes("b", f"Моя карта {CARD}, верно?")
@@ -215,7 +215,7 @@ async def test_a_change_while_the_model_thinks_is_thought_about_anew(turns: Turn
     assert await turns.is_kept_anywhere(CARD) == []
 
 
-async def test_the_notebook_and_the_thoughts_of_a_failed_turn_go_with_the_words(turns: TurnBench) -> None:
+async def test_the_scratchpad_and_the_reasoning_of_a_failed_turn_go_with_the_words(turns: TurnBench) -> None:
     await turns.writes("a", f"Моя карта {CARD}, верно?")
     look_up = Answer(tool_calls=[tool_call("search_knowledge", {"query": CARD})], finish_reason="tool_calls")
     turns.model.script([look_up])
@@ -223,7 +223,7 @@ async def test_the_notebook_and_the_thoughts_of_a_failed_turn_go_with_the_words(
     await turns.turn()
     kept = await turns.is_kept_anywhere(CARD)
     assert any("thoughts" in name for name in kept)
-    assert f"ns:c:{turns.cid}" in kept, "the notebook"
+    assert f"ns:c:{turns.cid}" in kept, "the scratchpad"
 
     await turns.takes_back("a")
 

@@ -11,7 +11,7 @@ from runtime.settings import Model
 from sandbox.model.answers import Answer
 from sandbox.model.faults import FAULTS
 from tests.worker.agent.thinking import FALLBACK, MAIN, Bench
-from worker.agent.cost_cap import Prices, Purse
+from worker.agent.cost_cap import CostCap, Prices
 from worker.agent.model_catalogue import look_at_models
 
 USAGE = Usage(prompt_tokens=1000, cached_tokens=600, completion_tokens=100)
@@ -45,12 +45,12 @@ def test_a_price_is_taken_as_far_as_it_is_one(pricing: Any, cost: float | None) 
 
 
 def test_what_the_server_names_wins() -> None:
-    purse = Purse(Model(), prices=known({"prompt": "1", "completion": "1"}), spending=None)
+    cost_cap = CostCap(Model(), prices=known({"prompt": "1", "completion": "1"}), spending=None)
 
-    assert purse.priced(replace(USAGE, cost=0.25), model_asked="a/main").cost == 0.25
-    assert purse.priced(USAGE, model_asked="a/main").cost == pytest.approx(1100)
-    assert purse.priced(USAGE, model_asked="b/other").cost is None
-    assert purse.priced(Usage(prompt_tokens=10), model_asked="a/main").cost is None
+    assert cost_cap.priced(replace(USAGE, cost=0.25), model_asked="a/main").cost == 0.25
+    assert cost_cap.priced(USAGE, model_asked="a/main").cost == pytest.approx(1100)
+    assert cost_cap.priced(USAGE, model_asked="b/other").cost is None
+    assert cost_cap.priced(Usage(prompt_tokens=10), model_asked="a/main").cost is None
 
 
 @pytest.mark.anyio
@@ -62,10 +62,10 @@ async def test_a_cap_holds_without_a_cost_in_the_answers(bench: Bench) -> None:
     usage = {"prompt_tokens": 100_000, "completion_tokens": 50_000}
     bench.model.play_for_good(Answer(content="", reasoning="Hm. ", usage=usage))
 
-    thought = await bench.think(max_cost_per_turn=0.05, prices=prices)
+    result = await bench.run(max_cost_per_turn=0.05, prices=prices)
 
-    assert thought.rule == "cost_turn"
-    assert [a.cost for a in thought.attempts] == [pytest.approx(0.03)] * 2
+    assert result.rule == "cost_turn"
+    assert [a.cost for a in result.attempts] == [pytest.approx(0.03)] * 2
 
 
 @pytest.mark.anyio
@@ -74,8 +74,8 @@ async def test_a_call_that_was_cut_off_is_paid_by_what_had_come(bench: Bench) ->
     prices.learn({MAIN: {"pricing": {"prompt": "0", "completion": "0.001"}}})
     bench.model.play_for_good(FAULTS["thinking_forever"])
 
-    thought = await bench.think(seconds=4, max_cost_per_turn=0.001, prices=prices)
+    result = await bench.run(seconds=4, max_cost_per_turn=0.001, prices=prices)
 
-    assert thought.rule == "cost_turn"
-    (attempt,) = thought.attempts
+    assert result.rule == "cost_turn"
+    (attempt,) = result.attempts
     assert attempt.cost == pytest.approx(attempt.completion_tokens * 0.001)

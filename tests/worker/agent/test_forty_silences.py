@@ -11,7 +11,7 @@ from bot.text.visible import is_blank
 from sandbox.model.faults import FAULTS, GOOD_TEXT, TAGS
 from sandbox.model.server import Script
 from tests.worker.agent.thinking import RESCUE, Bench, good, prompts, whole
-from worker.agent.agent import Thought
+from worker.agent.agent import AgentResult
 from worker.agent.agent_run import Budget
 from worker.agent.model_requests import deadlines_of
 
@@ -25,11 +25,11 @@ CALLS_ON = ("main", "main", "main", "main", "kick_2", "fallback")  # three tool 
 
 @dataclass(frozen=True)
 class Row:
-    """`rule` is what the telemetry calls it; `climb` the rungs asked when it plays for good, the second of which
+    """`rule` is what the telemetry calls it; `rungs` the rungs asked when it plays for good, the second of which
     rescues a fault that plays once. `whole` is the rule where a server that does not stream makes it another fault."""
 
     rule: str
-    climb: Sequence[str]
+    rungs: Sequence[str]
     whole: "Row | None" = None
 
 
@@ -76,8 +76,8 @@ SILENCES: dict[str, Row | Fit] = {
     "function_tag": Row("tool_syntax", KICKED),
     "bare_json_call": Row("tool_syntax", KICKED),
     "announces_tool": Row("announced_tool", KICKED),
-    "prompt_echo": Row("prompt_echo", KICKED),
-    "stage_echo": Row("prompt_echo", KICKED),
+    "prompt_leak": Row("prompt_leak", KICKED),
+    "stage_leak": Row("prompt_leak", KICKED),
     "sentinel": Row("sentinel", KICKED),
     "no_reply": Row("sentinel", KICKED),
     "error_text": Row("machine_text", KICKED),
@@ -158,7 +158,7 @@ ELSEWHERE = {
     "slow",  # an answer like any other, only later
     "kick_apology",  # means something only after a kick: below
     "error_after_text",  # as cut_stream where it is streamed, a good answer where not: below
-    "call_emitted_again",  # its stream has lost the thoughts: below
+    "call_emitted_again",  # its stream has lost the reasoning: below
 }
 
 
@@ -171,15 +171,15 @@ def row_of(name: str, *, streamed: bool) -> Row | Fit:
     return row.whole if isinstance(row, Row) and row.whole and not streamed else row
 
 
-def rungs(thought: Thought) -> tuple[str, ...]:
-    return tuple(attempt.rung for attempt in thought.attempts)
+def rungs(result: AgentResult) -> tuple[str, ...]:
+    return tuple(attempt.rung for attempt in result.attempts)
 
 
-def check_telemetry(thought: Thought, requests: Sequence[dict[str, Any]]) -> None:
+def check_telemetry(result: AgentResult, requests: Sequence[dict[str, Any]]) -> None:
     """A record for every call, with what was asked, by whom it was answered and what became of it."""
-    assert [a.model_asked for a in thought.attempts] == [r["model"] for r in requests]
-    assert [a.max_tokens for a in thought.attempts] == [r["max_tokens"] for r in requests]
-    for attempt in thought.attempts:
+    assert [a.model_asked for a in result.attempts] == [r["model"] for r in requests]
+    assert [a.max_tokens for a in result.attempts] == [r["max_tokens"] for r in requests]
+    for attempt in result.attempts:
         assert attempt.prompt_hash == prompts().hash
         assert attempt.verdict
         assert attempt.seconds > 0
@@ -200,20 +200,20 @@ async def test_once_is_rescued_by_the_next_rung(bench: Bench, name: str, streame
     bench.model.script([as_played(name, streamed=streamed)])
     bench.model.play_for_good(good())
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    check_telemetry(thought, bench.model.requests)
+    assert result.reply is not None
+    check_telemetry(result, bench.model.requests)
     if isinstance(row, Fit):
-        assert thought.reply.text == row.text
-        assert rungs(thought) == ("main",)
-        assert thought.rescued_by == ""
+        assert result.reply.text == row.text
+        assert rungs(result) == ("main",)
+        assert result.rescued_by == ""
         return
-    assert thought.reply.text == RESCUE
-    assert rungs(thought) == tuple(row.climb[:2])
-    assert thought.rescued_by == row.climb[1]
-    assert [a.rule for a in thought.attempts] == [row.rule, "ok"]
-    assert not thought.partial
+    assert result.reply.text == RESCUE
+    assert rungs(result) == tuple(row.rungs[:2])
+    assert result.rescued_by == row.rungs[1]
+    assert [a.rule for a in result.attempts] == [row.rule, "ok"]
+    assert not result.partial
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
@@ -223,13 +223,13 @@ async def test_for_good_only_the_stub_is_left(bench: Bench, name: str, streamed:
     assert isinstance(row, Row)
     bench.model.play_for_good(as_played(name, streamed=streamed))
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is None
-    assert thought.rule == row.rule
-    assert rungs(thought) == tuple(row.climb)
-    assert {a.rule for a in thought.attempts} == {row.rule}
-    check_telemetry(thought, bench.model.requests)
+    assert result.reply is None
+    assert result.rule == row.rule
+    assert rungs(result) == tuple(row.rungs)
+    assert {a.rule for a in result.attempts} == {row.rule}
+    check_telemetry(result, bench.model.requests)
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
@@ -238,16 +238,16 @@ async def test_a_strange_call_once_costs_one_step(bench: Bench, name: str, strea
     bench.model.script([as_played(name, streamed=streamed)])
     bench.model.play_for_good(good())
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert thought.reply.text == RESCUE
-    assert [(a.rung, a.verdict) for a in thought.attempts] == [("main", "tool_step"), ("main", "success")]
-    assert thought.rescued_by == ""
+    assert result.reply is not None
+    assert result.reply.text == RESCUE
+    assert [(a.rung, a.verdict) for a in result.attempts] == [("main", "tool_step"), ("main", "success")]
+    assert result.rescued_by == ""
     answers = [m for m in bench.model.requests[1]["messages"] if m["role"] == "tool"]
     assert answers
     assert not any(is_blank(answer["content"]) for answer in answers)
-    check_telemetry(thought, bench.model.requests)
+    check_telemetry(result, bench.model.requests)
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
@@ -255,13 +255,13 @@ async def test_a_strange_call_once_costs_one_step(bench: Bench, name: str, strea
 async def test_calls_for_good_end_at_the_forced_last_step(bench: Bench, name: str, streamed: bool) -> None:
     bench.model.play_for_good(as_played(name, streamed=streamed))
 
-    thought = await bench.think(seconds=20)
+    result = await bench.run(seconds=20)
 
-    assert thought.reply is None
-    assert thought.rule == "tool_call_on_last_step"
-    assert rungs(thought) == tuple(TOOL_FAULTS[name])
-    assert [a.verdict for a in thought.attempts[:-3]] == ["tool_step"] * (len(TOOL_FAULTS[name]) - 3)
-    check_telemetry(thought, bench.model.requests)
+    assert result.reply is None
+    assert result.rule == "tool_call_on_last_step"
+    assert rungs(result) == tuple(TOOL_FAULTS[name])
+    assert [a.verdict for a in result.attempts[:-3]] == ["tool_step"] * (len(TOOL_FAULTS[name]) - 3)
+    check_telemetry(result, bench.model.requests)
 
 
 @pytest.mark.parametrize("name", TIMED)
@@ -269,12 +269,12 @@ async def test_a_model_that_takes_all_the_time_once_leaves_enough_for_the_next(b
     bench.model.script([FAULTS[name]])
     bench.model.play_for_good(good())
 
-    thought = await bench.think(seconds=4)
+    result = await bench.run(seconds=4)
 
-    assert thought.reply is not None
-    assert thought.reply.text == RESCUE
-    assert rungs(thought) == tuple(TIMED[name].climb[:2])
-    assert thought.attempts[0].rule == TIMED[name].rule
+    assert result.reply is not None
+    assert result.reply.text == RESCUE
+    assert rungs(result) == tuple(TIMED[name].rungs[:2])
+    assert result.attempts[0].rule == TIMED[name].rule
 
 
 def test_no_deadline_takes_what_is_kept_back_or_the_time_for_sending() -> None:
@@ -289,62 +289,62 @@ def test_no_deadline_takes_what_is_kept_back_or_the_time_for_sending() -> None:
 async def test_models_that_take_all_the_time_leave_enough_for_the_stub(bench: Bench, name: str) -> None:
     bench.model.play_for_good(FAULTS[name])
 
-    thought = await bench.think(seconds=4)
+    result = await bench.run(seconds=4)
 
-    assert thought.reply is None
-    assert rungs(thought) == tuple(TIMED[name].climb)
-    assert thought.attempts[0].rule == TIMED[name].rule
+    assert result.reply is None
+    assert rungs(result) == tuple(TIMED[name].rungs)
+    assert result.attempts[0].rule == TIMED[name].rule
 
 
 async def test_a_slow_answer_is_waited_for(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["slow"])
 
-    thought = await bench.think(seconds=6)
+    result = await bench.run(seconds=6)
 
-    assert thought.reply is not None
-    assert rungs(thought) == ("main",)
+    assert result.reply is not None
+    assert rungs(result) == ("main",)
 
 
 async def test_an_apology_for_the_silence_before_it_is_cut_from_the_answer(bench: Bench) -> None:
     apology = "Извините, мой предыдущий ответ был пустым."
     bench.model.script([FAULTS["reasoning_lock"], good(f"{apology} {RESCUE}")])
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert thought.reply.text == RESCUE
+    assert result.reply is not None
+    assert result.reply.text == RESCUE
 
 
 async def test_a_recital_of_the_kick_is_not_shown(bench: Bench) -> None:
     bench.model.script([FAULTS["reasoning_lock"], good(prompts().kick(1)), good()])
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert thought.reply.text == RESCUE
-    assert [a.rule for a in thought.attempts] == ["reasoning_lock", "kick_echo", "ok"]
+    assert result.reply is not None
+    assert result.reply.text == RESCUE
+    assert [a.rule for a in result.attempts] == ["reasoning_lock", "kick_leak", "ok"]
 
 
 async def test_half_a_price_before_an_error_is_never_shown(bench: Bench) -> None:
     bench.model.script([FAULTS["error_after_text"]])
     bench.model.play_for_good(good())
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert thought.reply.text == RESCUE
-    assert [a.rule for a in thought.attempts] == ["stream_cut", "ok"]
+    assert result.reply is not None
+    assert result.reply.text == RESCUE
+    assert [a.rule for a in result.attempts] == ["stream_cut", "ok"]
 
 
 async def test_a_call_that_is_emitted_again_runs_once(bench: Bench) -> None:
     bench.model.script([FAULTS["call_emitted_again"]])
     bench.model.play_for_good(good())
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    # Its stream has no thoughts to send back, so the server refuses the tool step, and it is told as plain words.
-    assert [a.verdict for a in thought.attempts] == ["tool_step", "call_failed", "success"]
+    assert result.reply is not None
+    # Its stream has no reasoning to send back, so the server refuses the tool step, and it is told as plain words.
+    assert [a.verdict for a in result.attempts] == ["tool_step", "call_failed", "success"]
     assert bench.model.requests[-1]["messages"][-1]["content"].count("search_knowledge") == 1
 
 
@@ -352,7 +352,7 @@ async def test_two_silences_of_different_kinds_count_together(bench: Bench) -> N
     bench.model.script([FAULTS["reasoning_lock"], FAULTS["true_empty"], FAULTS["whitespace"], FAULTS["zero_width"]])
     bench.model.play_for_good(FAULTS["tags_only"])
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is None
-    assert len(thought.attempts) <= 6
+    assert result.reply is None
+    assert len(result.attempts) <= 6

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bot.agent.scratchpad import write_notebook
+from bot.agent.scratchpad import write_scratchpad
 from bot.conversation import Conversation, HistoryLine
 from bot.reply.rich_content import Link
 from sandbox.model.answers import Answer, tool_call
@@ -26,11 +26,11 @@ def looking_for(query: str) -> Answer:
 
 
 async def links_of(bench: Bench, conversation: Conversation | None = None) -> tuple[Link, ...]:
-    reply = (await bench.think(conversation)).reply
+    reply = (await bench.run(conversation)).reply
     assert reply is not None
     assert reply.text == RESCUE
-    assert reply.beside.reaction == "❤"
-    return reply.beside.links
+    assert reply.rich_content.reaction == "❤"
+    return reply.rich_content.links
 
 
 async def test_what_a_search_found_is_known(bench: Bench) -> None:
@@ -81,12 +81,12 @@ async def test_what_the_customer_has_just_written_is_not_known(bench: Bench) -> 
 
 async def test_what_an_unfinished_turn_had_found_is_known_but_its_draft_is_not(bench: Bench) -> None:
     found = [f'search_knowledge {{"query": "кружка"}}\nКружка «Туман»\nlink: {PAGE}']
-    notebook = write_notebook(found, f"Вот: {MADE_UP}", at_ms=2_000)
+    scratchpad = write_scratchpad(found, f"Вот: {MADE_UP}", at_ms=2_000)
 
     bench.model.script([giving(PAGE), giving(MADE_UP)])
 
-    assert await links_of(bench, asked(notebook=notebook)) == (Link("Посмотреть", PAGE),)
-    assert await links_of(bench, asked(notebook=notebook)) == ()
+    assert await links_of(bench, asked(notebook=scratchpad)) == (Link("Посмотреть", PAGE),)
+    assert await links_of(bench, asked(notebook=scratchpad)) == ()
 
 
 async def test_an_error_of_a_tool_repeats_the_models_words_and_proves_nothing(bench: Bench) -> None:

@@ -53,9 +53,9 @@ async def test_a_server_is_learned_once_and_every_later_turn_is_one_request(benc
     learned: list[tuple[str, str]] = []
     llm = bench.client(lambda model, what: learned.append((model, what)))
 
-    first = await bench.think(asked(history=BOT_FIRST), llm=llm, name=MODEL, temperature=0.3)
+    first = await bench.run(asked(history=BOT_FIRST), llm=llm, name=MODEL, temperature=0.3)
     cost = len(bench.model.requests)
-    second = await bench.think(asked(history=BOT_FIRST), llm=llm, name=MODEL, temperature=0.3)
+    second = await bench.run(asked(history=BOT_FIRST), llm=llm, name=MODEL, temperature=0.3)
 
     assert first.reply is not None
     assert second.reply is not None
@@ -72,7 +72,7 @@ async def test_a_model_without_tools_is_told_so_and_given_what_is_known(bench: B
     bench.model.behave_as(name)
     bench.model.play_for_good(good())
 
-    await bench.think(name=MODEL)
+    await bench.run(name=MODEL)
 
     request = bench.model.requests[-1]
     said = "\n".join(str(message["content"]) for message in request["messages"])
@@ -90,10 +90,10 @@ async def test_a_fallback_without_tools_goes_on_from_what_the_main_model_has_fou
     bench.model.script([SEARCH, FAULTS["content_filter"]], model=MAIN)
     bench.model.play_for_good(toolless, model=FALLBACK)
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert thought.rescued_by == "fallback"
+    assert result.reply is not None
+    assert result.rescued_by == "fallback"
     said = str(bench.model.requests[-1]["messages"])
     assert said.count("[Already looked up") == 1
     assert '"кружка"' in said.replace("\\", "")
@@ -103,10 +103,10 @@ async def test_a_balance_that_pays_for_no_reply_ends_in_the_stub(bench: Bench) -
     bench.model.behave_as("penniless")
     bench.model.play_for_good(good())
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is None
-    assert thought.rule == "account"
+    assert result.reply is None
+    assert result.rule == "account"
     assert [r["model"] for r in bench.model.requests] == [MAIN, FALLBACK]  # and neither is asked twice
 
 
@@ -114,7 +114,7 @@ async def test_what_is_left_of_the_balance_is_asked_for(bench: Bench) -> None:
     bench.model.behave_as("poor")
     bench.model.play_for_good(good())
 
-    await bench.think()
+    await bench.run()
 
     assert [r["max_tokens"] for r in bench.model.requests] == [8000, 1200]
 
@@ -124,9 +124,9 @@ async def test_a_small_window_costs_the_answer_its_length_and_not_the_history(be
     bench.model.play_for_good(good())
     history = [HistoryLine("customer" if n % 2 else "bot", f"Реплика номер {n}.", n) for n in range(20)]
 
-    thought = await bench.think(asked(history=history))
+    result = await bench.run(asked(history=history))
 
-    assert thought.reply is not None
+    assert result.reply is not None
     first, second = bench.model.requests
     assert first["messages"] == second["messages"]
     assert 256 <= second["max_tokens"] < first["max_tokens"]
@@ -137,9 +137,9 @@ async def test_a_prompt_that_leaves_no_room_is_trimmed(bench: Bench) -> None:
     bench.model.play_for_good(good())
     history = [HistoryLine("customer" if n % 2 else "bot", f"Реплика {n}. " + "слово " * 150, n) for n in range(20)]
 
-    thought = await bench.think(asked(history=history), limits=CustomerLimits(burst_chars=0))
+    result = await bench.run(asked(history=history), limits=CustomerLimits(burst_chars=0))
 
-    assert thought.reply is not None
+    assert result.reply is not None
     assert "Реплика 9." in str(bench.model.requests[0]["messages"])
     assert "Реплика 9." not in str(bench.model.requests[-1]["messages"])
 
@@ -149,10 +149,10 @@ async def test_a_search_goes_through(bench: Bench, name: str) -> None:
     bench.model.behave_as(name)
     bench.model.script([SEARCH, good()])
 
-    thought = await bench.think(name=MODEL)
+    result = await bench.run(name=MODEL)
 
-    assert thought.reply is not None
-    assert [a.verdict for a in thought.attempts if a.verdict != "call_failed"] == ["tool_step", "success"]
+    assert result.reply is not None
+    assert [a.verdict for a in result.attempts if a.verdict != "call_failed"] == ["tool_step", "success"]
 
 
 async def test_a_refused_tool_choice_at_the_last_step_is_left_out_from_then_on(bench: Bench) -> None:
@@ -162,9 +162,9 @@ async def test_a_refused_tool_choice_at_the_last_step_is_left_out_from_then_on(b
 
     for _ in range(2):
         bench.model.script([*calls[:2], good()])
-        thought = await bench.think(llm=llm, name=MODEL, max_steps=3)
-        assert thought.reply is not None
-        assert thought.partial
+        result = await bench.run(llm=llm, name=MODEL, max_steps=3)
+        assert result.reply is not None
+        assert result.partial
 
     assert sum("tool_choice" in request for request in bench.model.requests) == 1
 
@@ -174,9 +174,9 @@ async def test_two_turns_at_once_learn_the_same_and_both_answer(bench: Bench) ->
     bench.model.play_for_good(good())
     llm = bench.client()
 
-    thoughts = await asyncio.gather(*(bench.think(llm=llm, name=MODEL) for _ in range(8)))
+    results = await asyncio.gather(*(bench.run(llm=llm, name=MODEL) for _ in range(8)))
 
-    assert all(thought.reply is not None for thought in thoughts)
+    assert all(result.reply is not None for result in results)
 
 
 @pytest.mark.parametrize(("server", "rule"), [("ollama", "model_no_tools"), ("poor", "model_balance_low")])
@@ -190,7 +190,7 @@ async def test_what_costs_answers_is_told_to_the_managers_once(bench: Bench, ser
         llm = bench.client(notes)
 
         for _ in range(3):
-            await bench.think(llm=llm, name=MODEL)
+            await bench.run(llm=llm, name=MODEL)
         telling = asyncio.create_task(notes.run())
         async with asyncio.timeout(20):
             while not (waiting := await outbox.waiting()):
@@ -198,7 +198,7 @@ async def test_what_costs_answers_is_told_to_the_managers_once(bench: Bench, ser
         telling.cancel()
         await redis.aclose()
 
-    assert [(body["rule"], body["detail"], body["count"]) for _, body in waiting] == [(rule, MODEL, 1)]
+    assert [(one.alert.rule, one.alert.detail, one.alert.count) for one in waiting] == [(rule, MODEL, 1)]
 
 
 @pytest.mark.parametrize("locale", ["ru", "en"])

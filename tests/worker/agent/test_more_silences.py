@@ -106,17 +106,17 @@ async def test_once_ends_in_a_fit_reply(bench: Bench, name: str) -> None:
     bench.model.script([HABITS[name]])
     bench.model.play_for_good(good())
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
+    assert result.reply is not None
     end = ENDS[name]
     if isinstance(end, Fit):
-        assert thought.reply.text == end.text
-        assert rungs(thought) == ("main",)
+        assert result.reply.text == end.text
+        assert rungs(result) == ("main",)
         return
-    assert thought.reply.text == RESCUE
-    assert rungs(thought) == tuple(end.climb[:2])
-    assert [a.rule for a in thought.attempts] == [end.rule, "ok"]
+    assert result.reply.text == RESCUE
+    assert rungs(result) == tuple(end.rungs[:2])
+    assert [a.rule for a in result.attempts] == [end.rule, "ok"]
 
 
 @pytest.mark.parametrize("name", [name for name, end in ENDS.items() if isinstance(end, Row)])
@@ -125,22 +125,22 @@ async def test_for_good_ends_in_the_stub(bench: Bench, name: str) -> None:
     assert isinstance(end, Row)
     bench.model.play_for_good(HABITS[name])
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is None
-    assert thought.rule == end.rule
-    assert rungs(thought) == tuple(end.climb)
-    assert len(bench.model.requests) == len(thought.attempts)
+    assert result.reply is None
+    assert result.rule == end.rule
+    assert rungs(result) == tuple(end.rungs)
+    assert len(bench.model.requests) == len(result.attempts)
 
 
 async def test_a_call_as_it_was_written_before_tools_is_made(bench: Bench) -> None:
     bench.model.script([HABITS["legacy_call"]])
     bench.model.play_for_good(good())
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert [a.verdict for a in thought.attempts] == ["tool_step", "call_failed", "success"]
+    assert result.reply is not None
+    assert [a.verdict for a in result.attempts] == ["tool_step", "call_failed", "success"]
     assert "search_knowledge" in bench.model.requests[-1]["messages"][-1]["content"]
 
 
@@ -149,10 +149,10 @@ async def test_a_long_reply_is_cut_after_a_whole_sentence(bench: Bench) -> None:
     text = " ".join(sentence.format(n, 1000 + 7 * n) for n in range(200))
     bench.model.play_for_good(f"{text}\n{TAGS}")
 
-    thought = await bench.think()
+    result = await bench.run()
 
-    assert thought.reply is not None
-    assert thought.rule == "too_long"
-    assert len(thought.reply.text) <= 4000
-    assert text.startswith(thought.reply.text)
-    assert thought.reply.text.endswith("в наличии.")
+    assert result.reply is not None
+    assert result.rule == "too_long"
+    assert len(result.reply.text) <= 4000
+    assert text.startswith(result.reply.text)
+    assert result.reply.text.endswith("в наличии.")

@@ -18,8 +18,8 @@ from sandbox.model.answers import Answer
 from sandbox.model.faults import FAULTS
 from sandbox.patience import PATIENCE_SECONDS
 from store.connection import Store, connect
+from store.keys import GENERATIONS as WAITING
 from store.scripts import Scripts
-from store.telemetry import GENERATIONS as WAITING
 from store.telemetry import (
     erase_telemetry,
     model_metrics,
@@ -30,7 +30,7 @@ from store.telemetry import (
 from tests.rooms import ROOT
 from tests.worker.agent.test_agent import SEARCH, costing
 from tests.worker.agent.thinking import MAIN, Bench, asked, good, prompts
-from worker.agent.agent import Thought
+from worker.agent.agent import AgentResult
 from worker.agent.generations import Generations, ask_later
 from worker.agent.telemetry import Telemetry
 
@@ -53,9 +53,9 @@ async def redis(valkey: EmbeddedValkey) -> AsyncIterator[Store]:
     await client.aclose()
 
 
-async def store(telemetry: Telemetry, thought: Thought, text: str = "А парковка рядом есть?") -> str:
-    meta = PlanMeta("answered" if thought.reply else "handed_over", rule=thought.rule)
-    return await telemetry.store(asked(text), meta, thought, customer_text=text, seconds=1.5)
+async def store(telemetry: Telemetry, result: AgentResult, text: str = "А парковка рядом есть?") -> str:
+    meta = PlanMeta("answered" if result.reply else "handed_over", rule=result.rule)
+    return await telemetry.store(asked(text), meta, result, customer_text=text, seconds=1.5)
 
 
 async def play_a_day(bench: Bench, telemetry: Telemetry) -> list[str]:
@@ -73,7 +73,7 @@ async def play_a_day(bench: Bench, telemetry: Telemetry) -> list[str]:
         bench.model.reset()
         bench.model.script(script)
         bench.model.play_for_good(for_good)
-        records.append(await store(telemetry, await bench.think(**settings)))
+        records.append(await store(telemetry, await bench.run(**settings)))
     await telemetry.delivered(records[0], asked(), at_ms=5_500)
     await telemetry.superseded(records[5], asked())
     return records
@@ -112,7 +112,7 @@ async def test_no_words_of_anybody_are_in_the_records(bench: Bench, redis: Store
     assert "Thinking about" not in everything
 
 
-async def test_the_thoughts_of_failures_are_kept_for_a_week_and_no_others(bench: Bench, redis: Store) -> None:
+async def test_the_reasoning_of_failures_is_kept_for_a_week_and_no_others(bench: Bench, redis: Store) -> None:
     scripts = Scripts(redis)
     records = await play_a_day(bench, Telemetry(scripts))
 
@@ -148,7 +148,7 @@ async def test_an_outage_loses_a_figure_and_nothing_else(bench: Bench) -> None:
     telemetry = Telemetry(Scripts(client))
     bench.model.play_for_good(good())
 
-    record = await store(telemetry, await bench.think())
+    record = await store(telemetry, await bench.run())
     await telemetry.delivered(record, asked(), at_ms=5_000)
     await client.aclose()
 
@@ -216,8 +216,8 @@ async def test_the_report_is_readable_in_a_terminal(
     assert done.returncode == 0, done.stderr
     for words in ("reasoning_lock", "kick_1", "1 (200.0 per 1000)", "парковк", MAIN, prompts().hash, records[4], "█"):
         assert words in done.stdout
-    thoughts = nightshift(valkey, tmp_path, "report", "reasoning", records[1])
-    assert thoughts.stdout.startswith("--- main, step 0: reasoning_lock\nThinking about parking.")
+    reasoning = nightshift(valkey, tmp_path, "report", "reasoning", records[1])
+    assert reasoning.stdout.startswith("--- main, step 0: reasoning_lock\nThinking about parking.")
 
 
 @pytest.mark.parametrize(
@@ -242,13 +242,13 @@ async def test_a_record_of_a_failed_call_keeps_its_fault(bench: Bench, redis: St
     bench.model.play_for_good(good())
     scripts = Scripts(redis)
 
-    await store(Telemetry(scripts), await bench.think())
+    await store(Telemetry(scripts), await bench.run())
 
     (turn,) = (await read_records(scripts, since_ms=0)).turns
-    failed, spoken = turn.attempts
+    failed, answered = turn.attempts
     assert (failed["verdict"], failed["rule"], failed["status"]) == ("call_failed", "overloaded", 500)
-    assert spoken["provider"] == "Sandbox"
-    assert spoken["first_byte_seconds"] > 0
+    assert answered["provider"] == "Sandbox"
+    assert answered["first_byte_seconds"] > 0
 
 
 async def test_the_providers_own_record_of_a_stub_is_attached_later(
@@ -256,7 +256,7 @@ async def test_the_providers_own_record_of_a_stub_is_attached_later(
 ) -> None:
     scripts = Scripts(redis)
     bench.model.play_for_good(FAULTS["reasoning_lock"])
-    record = await store(Telemetry(scripts), await bench.think())
+    record = await store(Telemetry(scripts), await bench.run())
     generations = Generations(scripts, bench.http, base_url=bench.url, api_key="sk-invented")
     assert await generations.fetch_due() == 0, "the record appears with a delay"
     await make_due(redis)
@@ -283,7 +283,7 @@ async def test_a_generation_that_nobody_knows_is_asked_for_three_times(bench: Be
 async def test_a_good_turn_asks_for_no_generation(bench: Bench, redis: Store) -> None:
     bench.model.play_for_good(good())
 
-    await store(Telemetry(Scripts(redis)), await bench.think())
+    await store(Telemetry(Scripts(redis)), await bench.run())
 
     assert await redis.zcard(WAITING) == 0
 
@@ -300,7 +300,7 @@ async def test_erasing_a_conversation_leaves_nothing_of_it_and_everything_of_oth
     bench.model.play_for_good(good())
     other = replace(asked(), id="0ther")
     meta = PlanMeta("answered")
-    kept = await Telemetry(scripts).store(other, meta, await bench.think(other), customer_text="", seconds=1)
+    kept = await Telemetry(scripts).store(other, meta, await bench.run(other), customer_text="", seconds=1)
 
     assert await erase_telemetry(scripts, "c0ffee") == 8
     found = await read_records(scripts, since_ms=0)

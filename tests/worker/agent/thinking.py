@@ -23,7 +23,7 @@ from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
 from store.spending import Spending
 from tests.rooms import ROOT
-from worker.agent.agent import Agent, Budget, Thought
+from worker.agent.agent import Agent, AgentResult, Budget
 from worker.agent.cost_cap import Prices
 from worker.agent.knowledge import load_knowledge
 from worker.agent.tools import ToolBox, search_tool
@@ -67,7 +67,7 @@ class Bench:
     def client(self, on_learned: Callable[[str, str], None] = lambda _model, _what: None) -> LLMClient:
         return LLMClient(self.http, base_url=self.url, api_key="sk-invented-key", on_learned=on_learned)
 
-    async def think(
+    async def run(
         self,
         conversation: Conversation | None = None,
         *,
@@ -79,7 +79,7 @@ class Bench:
         llm: LLMClient | None = None,
         limits: CustomerLimits | None = None,
         **settings: Any,
-    ) -> Thought:
+    ) -> AgentResult:
         """One turn's thinking with `[model]` as given; `llm` has learned what it has in earlier turns."""
         model = Model(**settings)
         agent = Agent(
@@ -100,4 +100,4 @@ class Bench:
             stage="NEW", now_local="Monday morning", business_name="Demo Studio", timezone="Europe/Moscow"
         )
         budget = Budget(seconds, clock.monotonic() + seconds)
-        return await agent.think(conversation or asked(), system=system, budget=budget, on_found=on_found)
+        return await agent.run(conversation or asked(), system=system, budget=budget, on_found=on_found)

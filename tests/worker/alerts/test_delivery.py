@@ -1,13 +1,13 @@
 """An alert reaches the managers, whatever Telegram does; until then it stays in the outbox."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
 
 import orjson
 import pytest
 import redis
 from structlog.testing import capture_logs
 
+from bot.alerts.alert import Alert
 from runtime.clock import now_ms
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account, Alerts, Config, Environment, Settings
@@ -16,23 +16,23 @@ from sandbox.server import SandboxServer
 from sandbox.telegram.server import TelegramSandbox
 from store.ledger import Ledger
 from worker.alerts.delivery import deliver_alert
-from worker.services import House, build_house, load_texts
+from worker.services import Services, build_services
+from worker.texts import load_texts
 
 pytestmark = pytest.mark.anyio
 
 TOKEN = "1234567:" + "sandbox-telegram-token-0000000000"
 ACCOUNT = Account(channel="instagram", id="17841400000000042", page_id="104400000000001", token="an-invented-token")
-BODY: dict[str, Any] = {
-    "rule": "reasoning_lock",
-    "told": True,
-    "conversation": "4eb1e8a7ea08e4a6",
-    "channel": "instagram",
-    "account": ACCOUNT.id,
-    "waiting_since": 1790000000000,
-    "last_message_at": 1790000000000,
-    "first_at": 1790000000000,
-    "count": 1,
-}
+ALERT = Alert(
+    "reasoning_lock",
+    told=True,
+    conversation="4eb1e8a7ea08e4a6",
+    channel="instagram",
+    account=ACCOUNT.id,
+    waiting_since=1790000000000,
+    last_message_at=1790000000000,
+    first_at=1790000000000,
+)
 
 
 @pytest.fixture(scope="module")
@@ -86,15 +86,15 @@ async def house(
     telegram: TelegramSandbox,
     telegram_server: tuple[TelegramSandbox, SandboxServer],
     meta_server: tuple[MetaSandbox, SandboxServer],
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Services]:
     settings = settings_for(valkey, telegram_server[1].url, meta_server[1].url)
-    house = await build_house(settings, load_texts(settings))
+    house = await build_services(settings, load_texts(settings))
     yield house
     await house.aclose()
 
 
-async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: House, telegram: TelegramSandbox) -> None:
-    await house.outbox.raise_alert("a", BODY)
+async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: Services, telegram: TelegramSandbox) -> None:
+    await house.outbox.raise_alert("a", ALERT)
 
     assert await deliver_alert(house, "a") == "sent"
     assert await deliver_alert(house, "a") == "closed"
@@ -103,20 +103,20 @@ async def test_an_alert_is_sent_once_and_closed_when_it_is_quiet(house: House, t
     assert "4eb1e8a7ea08e4a6" in message["text"]
 
 
-async def test_an_incident_that_goes_on_changes_its_own_message(house: House, telegram: TelegramSandbox) -> None:
-    await house.outbox.raise_alert("a", BODY)
+async def test_an_incident_that_goes_on_changes_its_own_message(house: Services, telegram: TelegramSandbox) -> None:
+    await house.outbox.raise_alert("a", ALERT)
     await deliver_alert(house, "a")
-    await house.outbox.raise_alert("a", BODY)
+    await house.outbox.raise_alert("a", ALERT)
 
     assert await deliver_alert(house, "a") == "updated"
     [message] = telegram.messages
     assert "2" in message["text"].splitlines()[-1]
 
 
-async def test_an_update_that_telegram_refuses_is_sent_anew(house: House, telegram: TelegramSandbox) -> None:
-    await house.outbox.raise_alert("a", BODY)
+async def test_an_update_that_telegram_refuses_is_sent_anew(house: Services, telegram: TelegramSandbox) -> None:
+    await house.outbox.raise_alert("a", ALERT)
     await deliver_alert(house, "a")
-    await house.outbox.raise_alert("a", BODY)
+    await house.outbox.raise_alert("a", ALERT)
     telegram.refuse_next(400, "Bad Request: message to edit not found")
 
     assert await deliver_alert(house, "a") == "sent"
@@ -125,9 +125,9 @@ async def test_an_update_that_telegram_refuses_is_sent_anew(house: House, telegr
 
 @pytest.mark.parametrize("trouble", ["throttled", "refused", "blocked"])
 async def test_what_telegram_does_not_take_waits_in_the_outbox(
-    house: House, telegram: TelegramSandbox, trouble: str
+    house: Services, telegram: TelegramSandbox, trouble: str
 ) -> None:
-    await house.outbox.raise_alert("a", BODY)
+    await house.outbox.raise_alert("a", ALERT)
     match trouble:
         case "throttled":
             telegram.throttle_next(7)
@@ -138,22 +138,21 @@ async def test_what_telegram_does_not_take_waits_in_the_outbox(
 
     assert await deliver_alert(house, "a") == "waits: telegram failed"
     assert not telegram.messages
-    assert [alert_id for alert_id, _ in await house.outbox.waiting()] == ["a"]
+    assert [waiting.id for waiting in await house.outbox.waiting()] == ["a"]
     assert await deliver_alert(house, "a") == "sent"
 
 
-async def fails_since(house: House, alert_id: str, hours: float) -> None:
+async def fails_since(house: Services, alert_id: str, hours: float) -> None:
     """As if the first of the failures had been so long ago."""
-    body = await house.outbox.load(alert_id)
-    assert body is not None
+    body = orjson.loads(await house.outbox._scripts.command("HGET", "ns:alerts", alert_id))
     body["failing_since"] = body.get("failing_since", now_ms()) - round(hours * 3_600_000)
     await house.outbox._scripts.command("HSET", "ns:alerts", alert_id, orjson.dumps(body).decode())
 
 
 async def test_an_alert_that_telegram_refuses_for_a_day_is_given_up_loudly(
-    house: House, telegram: TelegramSandbox
+    house: Services, telegram: TelegramSandbox
 ) -> None:
-    await house.outbox.raise_alert("a", BODY, conversation_id=BODY["conversation"])
+    await house.outbox.raise_alert("a", ALERT, conversation_id=ALERT.conversation)
     for _ in range(3):
         telegram.refuse_next(403, "Forbidden: bot was kicked from the supergroup chat")
     assert await deliver_alert(house, "a") == "waits: telegram failed"
@@ -169,16 +168,16 @@ async def test_an_alert_that_telegram_refuses_for_a_day_is_given_up_loudly(
     assert await house.outbox._scripts.command("ZCARD", "ns:alerts:due") == 0
     assert await house.outbox._scripts.command("HGET", "ns:events", "alert_given_up") == "1"
     steps = [step async for step in Ledger(house.outbox._scripts).steps()]
-    assert [(s.conversation_id, s.event) for s in steps][-1] == (BODY["conversation"], "alert_given_up")
+    assert [(s.conversation_id, s.event) for s in steps][-1] == (ALERT.conversation, "alert_given_up")
 
 
-async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: House, telegram: TelegramSandbox) -> None:
-    await house.outbox.raise_alert("a", BODY)
+async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: Services, telegram: TelegramSandbox) -> None:
+    await house.outbox.raise_alert("a", ALERT)
     telegram.refuse_next(500, "Internal Server Error")
     await deliver_alert(house, "a")
     await fails_since(house, "a", 25)
 
-    await house.outbox.raise_alert("a", BODY)
+    await house.outbox.raise_alert("a", ALERT)
     telegram.refuse_next(500, "Internal Server Error")
 
     assert await deliver_alert(house, "a") == "waits: telegram failed"
@@ -187,14 +186,14 @@ async def test_an_incident_that_is_repeated_has_a_day_of_its_own(house: House, t
 
 
 async def test_what_does_not_arrive_is_said_loudly_once_for_each_change(
-    house: House, telegram: TelegramSandbox
+    house: Services, telegram: TelegramSandbox
 ) -> None:
-    await house.outbox.raise_alert("a", BODY)
+    await house.outbox.raise_alert("a", ALERT)
     with capture_logs() as logs:
         for _ in range(3):
             telegram.refuse_next(500, "Internal Server Error")
             await deliver_alert(house, "a")
-        await house.outbox.raise_alert("a", BODY)
+        await house.outbox.raise_alert("a", ALERT)
         telegram.refuse_next(500, "Internal Server Error")
         await deliver_alert(house, "a")
 
@@ -206,13 +205,13 @@ async def test_without_telegram_the_log_says_it_and_the_alert_is_kept(
     valkey: EmbeddedValkey, meta_server: tuple[MetaSandbox, SandboxServer], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = settings_for(valkey, "http://127.0.0.1:9", meta_server[1].url, configured=False)
-    house = await build_house(settings, load_texts(settings))
+    house = await build_services(settings, load_texts(settings))
     try:
-        await house.outbox.raise_alert("a", BODY)
+        await house.outbox.raise_alert("a", ALERT)
 
         assert await deliver_alert(house, "a") == "waits: telegram is not configured"
         await fails_since(house, "a", 1000)
         assert await deliver_alert(house, "a") == "waits: telegram is not configured"
-        assert [alert_id for alert_id, _ in await house.outbox.waiting()] == ["a"]
+        assert [waiting.id for waiting in await house.outbox.waiting()] == ["a"]
     finally:
         await house.aclose()

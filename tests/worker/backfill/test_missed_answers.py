@@ -7,7 +7,8 @@ from bot.incoming.events import Contact, CustomerMessage, MessageKind
 from runtime.clock import now_ms
 from runtime.settings import Account, Shift
 from store.accounts.pacing import Pacing
-from store.conversations import Conversations, Lease, LeaseLost
+from store.conversations import Claimed, Conversations
+from store.lease import Lease, LeaseLost
 from store.schedule import Schedule
 from tests.worker.reading_bench import INSTAGRAM, LOGIN, ReadingBench
 from worker.backfill.missed_answers import look_back
@@ -31,8 +32,8 @@ async def asked(bench: ReadingBench, *, seconds_ago: float = 10) -> tuple[Lease,
     await bench.inbox.receive([CustomerMessage(contact, MessageKind.MESSAGE, "question", at_ms, "Есть синяя?")])
     await Schedule(bench.scripts).pop_due(limit=10, quota=10)
     claimed = await Conversations(bench.scripts, bench.settings).claim(contact.conversation_id)
-    assert not isinstance(claimed, str), claimed
-    return claimed
+    assert isinstance(claimed, Claimed), claimed
+    return claimed.lease, claimed.conversation
 
 
 def managers(bench: ReadingBench, text: str, *, seconds_ago: float = 5) -> None:

@@ -7,8 +7,8 @@ import pytest
 from bot.incoming.events import Channel
 from runtime.clock import now_ms
 from runtime.settings import Account
-from store.accounts.marks import Looks
-from store.accounts.pacing import Pacing, Place
+from store.accounts.marks import Marks
+from store.accounts.pacing import Pacing, Slot
 from store.accounts.parking import Parking
 from tests.worker.reading_bench import INSTAGRAM, LOGIN, MINUTE, ReadingBench
 
@@ -121,10 +121,10 @@ async def test_who_settles_does_not_wait_behind_it(bench: ReadingBench) -> None:
 
     waits = []
     while not looking.done():
-        place = await pacing.take(bench.account, "read", patience_seconds=2)
-        assert isinstance(place, Place)
-        waits.append(place.seconds)
-        await asyncio.sleep(place.seconds + 0.6)
+        slot = await pacing.take(bench.account, "read", patience_seconds=2)
+        assert isinstance(slot, Slot)
+        waits.append(slot.seconds)
+        await asyncio.sleep(slot.seconds + 0.6)
 
     assert await looking == "25 found"
     assert max(waits) <= 0.51  # one call of a look, at the most
@@ -175,7 +175,7 @@ async def test_it_is_off_unless_a_period_is_set(bench: ReadingBench) -> None:
 
 
 async def test_the_first_sight_of_an_account_stays(bench: ReadingBench) -> None:
-    looks = Looks(bench.scripts)
+    looks = Marks(bench.scripts)
     other = Account(channel=Channel.MESSENGER, id="104400000000002")
 
     assert await looks.first_seen_ms(other, now_ms=1000) == 1000

@@ -1,121 +1,111 @@
 """Whether an unknown send has arrived: what is read back may also be somebody else's."""
 
-import time
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
-from pydantic import SecretStr
 
 from bot.conversation import Conversation, OpenMessage, Part, PartState, Plan
-from bot.incoming.events import Channel, Contact
+from bot.incoming.events import Contact
 from clients.graph.api import GraphAPI
-from clients.http import make_http_client
-from runtime.settings import Account, Environment
-from sandbox.meta.server import MetaSandbox
-from sandbox.server import SandboxServer
-from worker.delivery.settling import Found, LookAgain, Settlement, look_up
+from runtime.clock import now_ms
+from store.conversations import Conversations
+from tests.worker.reading_bench import INSTAGRAM, ReadingBench
+from worker.delivery.settling import Found, LookAgain, NotSent, Settlement, Settler
 
 pytestmark = pytest.mark.anyio
 
-ACCOUNT = Account(
-    channel=Channel.INSTAGRAM, id="17841400000000042", page_id="104400000000001", token=SecretStr("invented")
-)
 WORDS = "Вот каталог.\nКаталог: https://shop.example/a"
-CONTACT = Contact(ACCOUNT.channel, ACCOUNT.id, "9001000000000123")
+CONTACT = Contact(INSTAGRAM.channel, INSTAGRAM.id, "9001000000000123")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[tuple[MetaSandbox, SandboxServer]]:
-    meta = MetaSandbox([ACCOUNT])
-    meta.set_limits()
-    with SandboxServer(meta.app) as server:
-        yield meta, server
+class Known(Conversations):
+    """The books: one message id is in them."""
+
+    def __init__(self, bench: ReadingBench, known: str) -> None:
+        super().__init__(bench.scripts, bench.settings)
+        self._known = known
+
+    async def knows_as_sent(self, conversation_id: str, mid: str) -> bool:
+        return mid == self._known
 
 
 @pytest.fixture
-async def graph(server: tuple[MetaSandbox, SandboxServer]) -> AsyncIterator[GraphAPI]:
-    server[0].store.reset()
-    async with make_http_client() as http:
-        yield GraphAPI(http, account=ACCOUNT, env=Environment(graph_api_url=server[1].url))
+def bench(reading_bench: ReadingBench) -> ReadingBench:
+    reading_bench.meta.set_limits()
+    return reading_bench
+
+
+@pytest.fixture
+def graph(bench: ReadingBench) -> GraphAPI:
+    return GraphAPI(bench.http, account=INSTAGRAM, env=bench.settings.env)
 
 
 async def settle(
-    graph: GraphAPI,
+    bench: ReadingBench,
     *,
     known: str = "",
     words: str = "Вот каталог.",
-    code: str = "",
+    misses: int = 0,
     sent_seconds_ago: float = 1,
     asked_seconds_ago: float = 0,
-) -> object:
+) -> Settlement:
     """Of a part that is a text, or with `words` a template."""
-    now_ms = int(time.time() * 1000)
-    part = Part(
-        0,
-        WORDS,
-        PartState.UNKNOWN,
-        sending_at_ms=now_ms - round(sent_seconds_ago * 1000),
-        code=code,
-        words=words,
-    )
-
-    async def at_once(_: float) -> None:
-        return
-
-    async def is_known(mid: str) -> bool:
-        return mid == known
-
+    now = now_ms()
+    sending_at_ms = now - round(sent_seconds_ago * 1000)
+    part = Part(0, WORDS, PartState.UNKNOWN, sending_at_ms=sending_at_ms, misses=misses, words=words)
     asked: tuple[OpenMessage, ...] = ()
     plan = None
     if asked_seconds_ago:
-        asked = (OpenMessage("key", "mid", now_ms - round(asked_seconds_ago * 1000), now_ms),)
+        asked = (OpenMessage("key", "mid", now - round(asked_seconds_ago * 1000), now),)
         plan = Plan("plan", ("key",), (part,))
-    server_ms = max(now_ms, part.sending_at_ms)
+    server_ms = max(now, part.sending_at_ms)
     conversation = Conversation(CONTACT.conversation_id, CONTACT, "1", asked, (), plan, server_ms)
-    return await look_up(graph, conversation, part, stand_in_line=at_once, is_known=is_known)
+    return await Settler(bench.reading, Known(bench, known), INSTAGRAM).look_up(conversation, part)
 
 
 async def picture(graph: GraphAPI) -> str:
     return await graph.send_image(CONTACT.customer_id, "https://cdn.example.invalid/cup.jpg")
 
 
-async def test_a_picture_that_is_in_the_books_proves_no_template(graph: GraphAPI) -> None:
+async def test_a_picture_that_is_in_the_books_proves_no_template(bench: ReadingBench, graph: GraphAPI) -> None:
     mid = await picture(graph)  # ours of the turn before, or one whose echo has come
 
-    assert isinstance(await settle(graph, known=mid), LookAgain)
-    assert await settle(graph, known=mid, code="looks 1 0", sent_seconds_ago=11) is Settlement.NOT_SENT
+    assert isinstance(await settle(bench, known=mid), LookAgain)
+    assert await settle(bench, known=mid, misses=1, sent_seconds_ago=11) == NotSent()
 
 
-async def test_a_message_without_words_that_nobody_has_told_of_is_the_template(graph: GraphAPI) -> None:
+async def test_a_message_without_words_that_nobody_has_told_of_is_the_template(
+    bench: ReadingBench, graph: GraphAPI
+) -> None:
     mid = await picture(graph)
 
-    assert await settle(graph) == Found(mid)
+    assert await settle(bench) == Found(mid)
 
 
-async def test_a_template_is_known_by_its_words(graph: GraphAPI) -> None:
+async def test_a_template_is_known_by_its_words(bench: ReadingBench, graph: GraphAPI) -> None:
     mid = await graph.send_text(CONTACT.customer_id, "Вот каталог.")
 
-    assert await settle(graph, known=mid) == Found(mid)
+    assert await settle(bench, known=mid) == Found(mid)
 
 
-async def test_a_text_is_not_proved_by_a_picture(graph: GraphAPI) -> None:
+async def test_a_text_is_not_proved_by_a_picture(bench: ReadingBench, graph: GraphAPI) -> None:
     await picture(graph)
 
-    assert isinstance(await settle(graph, words=""), LookAgain)
+    assert isinstance(await settle(bench, words=""), LookAgain)
 
 
-async def test_words_that_arrived_are_found_though_our_clock_is_an_hour_ahead(graph: GraphAPI) -> None:
+async def test_words_that_arrived_are_found_though_our_clock_is_an_hour_ahead(
+    bench: ReadingBench, graph: GraphAPI
+) -> None:
     """By our clock they are older than the call that sent them; by Meta's they are younger than the question."""
     mid = await graph.send_text(CONTACT.customer_id, WORDS)
 
-    assert await settle(graph, words="", sent_seconds_ago=-3600, asked_seconds_ago=5) == Found(mid)
+    assert await settle(bench, words="", sent_seconds_ago=-3600, asked_seconds_ago=5) == Found(mid)
 
 
-async def test_the_same_words_of_another_turn_prove_nothing(graph: GraphAPI) -> None:
+async def test_the_same_words_of_another_turn_prove_nothing(bench: ReadingBench, graph: GraphAPI) -> None:
     mid = await graph.send_text(CONTACT.customer_id, WORDS)
 
-    known = await settle(graph, words="", known=mid, sent_seconds_ago=-3600, asked_seconds_ago=5)
-    older = await settle(graph, words="", sent_seconds_ago=-3600, asked_seconds_ago=-60)
+    known = await settle(bench, words="", known=mid, sent_seconds_ago=-3600, asked_seconds_ago=5)
+    older = await settle(bench, words="", sent_seconds_ago=-3600, asked_seconds_ago=-60)
 
     assert isinstance(known, LookAgain)
     assert isinstance(older, LookAgain)

@@ -1,0 +1,1 @@
+"""How the addresses of Redis and its sentinels are read."""

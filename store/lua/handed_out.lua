@@ -1,3 +1,0 @@
-#!lua flags=no-writes
--- Conversations that were handed out lately and that no worker has claimed yet. ARGV: lately_ms
-return redis.call('ZRANGEBYSCORE', 'ns:handed', NOW - tonumber(ARGV[1]), '+inf')

@@ -1,4 +1,0 @@
-#!lua flags=allow-oom
--- ARGV: cid ('' when it concerns no conversation), id, body (JSON)
-raise_alert(ARGV[1], ARGV[2], ARGV[3])
-return 1

@@ -1,0 +1,1 @@
+"""What operators and probes ask: health, metrics, and who may."""

@@ -106,19 +106,19 @@ OTHERS = (
     Mutant(
         "what came during a turn is forgotten",
         "finish",
-        _instead("settle_down(cid, QUIET, CAP)\nreturn", "rest(cid)\nreturn"),
+        _instead("settle_down(cid)\nreturn", "rest(cid)\nreturn"),
         weather.STORM,
     ),
     Mutant(
         "handing out takes it out of the schedule",
         "pop_due",
-        _instead("redis.call('ZADD', 'ns:due', NOW + REDO, cid)", "redis.call('ZREM', 'ns:due', cid)"),
+        _instead("redis.call('ZADD', ns.due, NOW + REDO, cid)", "redis.call('ZREM', ns.due, cid)"),
         weather.STORM,
     ),
     Mutant(
         "a message that comes twice is stored twice",
         "receive",
-        _instead("if seen[1] and not reopened then return duplicate() end", ""),
+        _instead("if seen[1] and not reopened then return count_event('duplicate') end", ""),
         weather.STORM,
     ),
     Mutant(

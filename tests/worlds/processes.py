@@ -11,7 +11,8 @@ from store.connection import StoreUnavailable
 from tests.worlds.books import PromiseBroken
 from tests.worlds.course import Course
 from tests.worlds.edges import HTTPCall, Process, StoreCall, acting, turn_of
-from tests.worlds.product import ACCOUNTS, Dispatcher, Edges, Receiver, Services, settings_of, turn
+from tests.worlds.product import ACCOUNTS, Dispatcher, Edges, Receiver, settings_of, turn
+from worker.services import Services
 
 FORESEEN = ("failed: store", "failed: TurnStuck")
 

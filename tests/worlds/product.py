@@ -24,12 +24,13 @@ from store.server.clock_watch import ClockWatch
 from tests.worlds.edges import GatedTransport, GatedWire, Process
 from tests.worlds.valkey import Texts
 from worker import services
-from worker.services import House, build_house, load_texts
-from worker.turn import take_turn
+from worker.services import Services, build_services
+from worker.take_turn import take_turn
+from worker.texts import Texts as AgentTexts
+from worker.texts import load_texts
 
 INSTAGRAM = Account(channel="instagram", id="17841400000000042", page_id="104400000000001", token="an-invented-token")
 MESSENGER = Account(channel="messenger", id="104400000000002", page_id="104400000000002", token="another-token")
-Services = House
 ACCOUNTS = (INSTAGRAM, MESSENGER)
 APP_ID = "555000111222333"
 TAKEOVER_SECONDS = 120.0
@@ -57,7 +58,7 @@ def settings_of(*, accounts: tuple[Account, ...] = ACCOUNTS, replicas: int = 0, 
 
 
 @cache
-def _texts() -> services.Texts:
+def _texts() -> AgentTexts:
     return load_texts(settings_of())
 
 
@@ -92,9 +93,9 @@ class Edges:
             "Scripts": scripts,
         }
         with patch.multiple(services, **edges):
-            house = await build_house(settings, _texts())
-        await house.background.aclose()
-        return house
+                built = await build_services(settings, _texts())
+        await built.background.aclose()
+        return built
 
 
 class Receiver:
@@ -118,6 +119,6 @@ class Dispatcher:
         return due.conversation_ids
 
 
-async def turn(house: Services, conversation_id: str) -> str:
+async def turn(built: Services, conversation_id: str) -> str:
     """How it ended, in the words that Flower shows."""
-    return str(await take_turn(house, conversation_id))
+    return str(await take_turn(built, conversation_id))

@@ -44,7 +44,7 @@ def product_texts() -> Texts:
 def in_world_time(texts: Texts) -> Texts:
     moved = {}
     for name, (_, text) in texts.items():
-        if text.count(_ASKED) != 1:
+        if text.count(_ASKED) != ("NOW" in text):
             raise AssertionError(f"{name}.lua has to ask for the time in one place")
         text = text.replace(_ASKED, _OF_THE_WORLD)
         moved[name] = (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)

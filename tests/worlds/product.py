@@ -93,7 +93,7 @@ class Edges:
             "Scripts": scripts,
         }
         with patch.multiple(services, **edges):
-                built = await build_services(settings, _texts())
+            built = await build_services(settings, _texts())
         await built.background.aclose()
         return built
 

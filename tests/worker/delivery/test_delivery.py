@@ -5,6 +5,7 @@ import pytest
 from bot.outcome import Outcome
 from sandbox.meta.faults import Fault
 from store.accounts.parking import Parking
+from store.telemetry import read_records
 from tests.worker.turning import ACCOUNT, TurnBench
 from worker.turn_end import Ended, Waits
 
@@ -104,3 +105,17 @@ async def test_an_account_that_rests_keeps_its_plan(turns: TurnBench) -> None:
     assert parked == Waits("throttled")
     assert await turns.end() == Ended(Outcome.ANSWERED)
     assert turns.read == ["Да, есть."]
+
+
+@pytest.mark.parametrize(("refusal", "is_delivered"), [(None, True), ((551, None, 400), False)])
+async def test_only_a_reply_that_has_arrived_counts_as_delivered(
+    turns: TurnBench, refusal: tuple[int, int | None, int] | None, is_delivered: bool
+) -> None:
+    await asked(turns)
+    if refusal:
+        turns.meta.refuse_next(*refusal)
+
+    await turns.end()
+
+    [turn] = (await read_records(turns.scripts, since_ms=0)).turns
+    assert (turn.delivered_seconds is not None) is is_delivered

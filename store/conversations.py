@@ -15,6 +15,7 @@ from store.hashing import key_of
 from store.keys import CLOCK_AHEAD, EVENTS, conversation_key
 from store.lease import LEASE_SECONDS, Lease
 from store.limits import HISTORY_LINES
+from store.plans import part_state_of
 from store.scripts import Scripts
 from store.views import View, view_of
 
@@ -97,4 +98,4 @@ class Conversations:
 
 
 def _standing(answer: str) -> PartState | None:
-    return None if answer == "gone" else PartState(answer)
+    return None if answer == "gone" else part_state_of(answer)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from bot.alerts.alert import Alert
-from bot.conversation import Conversation, Enclosure, HistoryLine, PartState, PlanMeta
+from bot.conversation import Conversation, Enclosure, HistoryLine, PlanMeta
 from bot.errors import NightshiftError
 from bot.outcome import Deferral, Outcome
 from runtime.logging import get_logger
@@ -32,7 +32,7 @@ from store.decisions import (
 )
 from store.limits import HISTORY_LINES
 from store.outboxes.alerts import packed
-from store.plans import packed_meta, part_fields
+from store.plans import packed_meta, part_fields, part_state_of
 from store.scratchpad import EMPTY_SCRATCHPAD, Scratchpad
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
@@ -167,7 +167,7 @@ class Lease:
             case ["gone"]:
                 return Overtaken()
             case [state]:
-                return AlreadyIn(PartState(state))
+                return AlreadyIn(part_state_of(state or ""))
             case _:
                 raise AssertionError(f"begin_part.lua answers otherwise: {answer!r}")
 

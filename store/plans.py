@@ -10,7 +10,7 @@ import orjson
 from bot.conversation import Enclosure, Part, PartKind, PartState, Plan, PlanMeta
 from bot.outcome import Outcome
 from bot.reply.layout import words_on_template
-from bot.reply.rich_content import Link, unpack_links
+from bot.reply.rich_content import Link, pack_links, unpack_links
 from runtime.logging import get_logger
 from store.hashing import bare_hash, key_of, text_hash
 
@@ -41,7 +41,14 @@ def part_fields(texts: Sequence[str], meta: PlanMeta, enclosures: Sequence[Enclo
 
 
 def packed_meta(meta: PlanMeta) -> str:
-    return orjson.dumps(asdict(meta)).decode()
+    """With what the version before reads in place of the last three: beside it, or after a rollback, a
+    template of unknown fate must be looked for by its own words, or it is sent a second time."""
+    older = {
+        "notebook": meta.scratchpad,
+        "buttons": "|".join(meta.quick_replies),
+        "links": pack_links(meta.link_buttons),
+    }
+    return orjson.dumps(asdict(meta) | older).decode()
 
 
 def _json(value: Mapping[str, str]) -> str:
@@ -89,7 +96,7 @@ def _damaged_plan(fields: Mapping[str, str]) -> Plan:
     return Plan(
         fields.get("id", ""),
         tuple(fields.get("keys", "").split()),
-        tuple(Part(i, fields.get(f"{i}:text", ""), _state(fields.get(f"{i}:state", ""))) for i in indices),
+        tuple(Part(i, fields.get(f"{i}:text", ""), part_state_of(fields.get(f"{i}:state", ""))) for i in indices),
         meta,
         is_damaged=True,
     )
@@ -101,7 +108,7 @@ def _part(fields: Mapping[str, str], i: int) -> Part:
     return Part(
         index=i,
         text=fields[f"{i}:text"],
-        state=_state(fields[f"{i}:state"]),
+        state=part_state_of(fields[f"{i}:state"]),
         tries=int(fields.get(f"{i}:tries", 0)),
         sending_at_ms=int(fields.get(f"{i}:at", 0)),
         code=code,
@@ -120,7 +127,7 @@ def _looks_in(code: str) -> tuple[str, str] | None:
     return (misses, failed_looks) if word == "looks" else None
 
 
-def _state(name: str) -> PartState:
+def part_state_of(name: str) -> PartState:
     """A state of a newer version may mean that it has arrived: that is found out like any other doubt."""
     if name == "":
         return PartState.DROPPED

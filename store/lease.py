@@ -48,7 +48,7 @@ ACCOUNT_LATER_SECONDS = 30.0
 
 
 class LeaseLost(NightshiftError):
-    """Somebody else decides for this conversation now: stop, touch nothing."""
+    """Another turn, or a human, decides for this conversation now: stop, touch nothing."""
 
 
 class OutcomeRefused(NightshiftError):
@@ -64,7 +64,7 @@ class Incident:
 
 
 class Lease:
-    """Lasts until it runs out or somebody human takes over."""
+    """Lasts until it runs out or a human takes over."""
 
     def __init__(self, scripts: Scripts, view: View, token: str, *, quiet_ms: int, cap_ms: int) -> None:
         self._scripts = scripts

@@ -9,7 +9,7 @@ from worker.turn_end import Waits
 
 
 class TurnScratchpad:
-    """What one turn has looked up, for whoever gives its lease back."""
+    """What one turn has looked up, for the one who gives its lease back."""
 
     def __init__(self) -> None:
         self.kept: Scratchpad = EMPTY_SCRATCHPAD

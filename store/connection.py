@@ -56,7 +56,7 @@ class StoreBroken(NightshiftError):
 # Answers of a server that is well and did not do it: it may later, or once its operator has mended something. What it
 # says of a wrong request (WRONGTYPE, NOSCRIPT that EVAL does not cure, EXECABORT, MOVED) is a bug of ours.
 _REFUSALS = (
-    "BUSY",  # somebody's script runs, and runs on
+    "BUSY",  # a script of another client runs, and runs on
     "CLUSTERDOWN",
     "DENIED",  # protected mode
     "LOADING",

@@ -40,7 +40,7 @@ class View:
 
     @property
     def ok(self) -> bool:
-        """Meta is heard, somebody hands out, somebody answers, and nobody waits for too long; beat may be away."""
+        """Meta is heard, a dispatcher hands out, a worker answers, no customer waits for too long; beat may be away."""
         is_deaf = DEAF in self.incidents or UNREADABLE in self.incidents
         return bool(self.count("dispatcher") and self.count("worker") and not self.overdue and not is_deaf)
 
@@ -113,7 +113,7 @@ class SystemHealth:
     async def handed_out(self) -> frozenset[str]:
         """Conversations whose poke was published a moment ago and that no worker has claimed.
 
-        Those that nobody pokes any more are not among them: that is the dispatcher's fault.
+        Those that no dispatcher pokes any more are not among them: that is the dispatcher's fault.
         """
         return frozenset(await self._scripts.run("handed_out", round(REDO_SECONDS * 1500)))
 

@@ -43,7 +43,7 @@ class Inbox:
         self._health = SystemHealth(scripts, settings)
         self._keywords = config.comments.keywords
         self._comments = CommentOutbox(scripts)
-        self._media = config.media.kinds  # addresses of what nobody reads are not kept
+        self._media = config.media.kinds  # addresses of media that is not read are not kept
 
     @property
     def scripts(self) -> Scripts:
@@ -80,7 +80,7 @@ class Inbox:
             while self._waiting:
                 await self._store_batch()
         finally:
-            # Not in a done-callback: a POST that came between the two would find nobody to store it.
+            # Not in a done-callback: a POST that came between the two would find no call that stores it.
             self._storing.discard(asyncio.current_task())
 
     async def _store_batch(self) -> None:

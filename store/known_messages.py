@@ -9,7 +9,7 @@ from store.scripts import Scripts
 
 
 class Known(StrEnum):
-    """`OURS`: the bot has sent it, or may have; `ECHO`: somebody has, from our account."""
+    """`OURS`: the bot has sent it, or may have; `ECHO`: a human or an app has, from our account."""
 
     NOT = ""
     MESSAGE = "message"

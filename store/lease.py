@@ -33,6 +33,7 @@ from store.decisions import (
 from store.limits import HISTORY_LINES
 from store.outboxes.alerts import packed
 from store.plans import packed_meta, part_fields, part_state_of
+from store.scratchpad import EMPTY_SCRATCHPAD, Scratchpad
 from store.scripts import Scripts
 from store.server.confirmation import CONFIRM_SECONDS
 from store.views import View, kept_line, view_of
@@ -47,7 +48,7 @@ ACCOUNT_LATER_SECONDS = 30.0
 
 
 class LeaseLost(NightshiftError):
-    """Somebody else decides for this conversation now: stop, touch nothing."""
+    """Another turn, or a human, decides for this conversation now: stop, touch nothing."""
 
 
 class OutcomeRefused(NightshiftError):
@@ -62,22 +63,8 @@ class Incident:
     alert: Alert
 
 
-@dataclass(frozen=True, slots=True)
-class Scratchpad:
-    """What a turn has looked up for the words of this revision: kept for the next one, or it would be paid for twice.
-
-    Kept in the field `notebook`, as older versions call it; gone once the words are not what they were.
-    """
-
-    text: str = ""
-    revised: str = "0"
-
-
-EMPTY_SCRATCHPAD = Scratchpad()
-
-
 class Lease:
-    """Lasts until it runs out or somebody human takes over."""
+    """Lasts until it runs out or a human takes over."""
 
     def __init__(self, scripts: Scripts, view: View, token: str, *, quiet_ms: int, cap_ms: int) -> None:
         self._scripts = scripts

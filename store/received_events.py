@@ -51,7 +51,7 @@ METADATA_PREFIX = "ns:"
 
 def fields_of(event: Event, *, app_id: str, media_kinds: frozenset[str], now_ms: int) -> Fields:
     """`app_id` is our own app's ("" where it is not known), `media_kinds` those that are put into words: addresses of
-    what nobody reads are not kept."""
+    media that is not read are not kept."""
     match event:
         case CustomerMessage():
             return _message(event, media_kinds)
@@ -114,7 +114,7 @@ def _echo(event: Echo, app_id: str) -> Fields:
 
 
 def _likeness(echo: Echo) -> str:
-    """What tells an echo as ours while nobody knows its mid; on Messenger its metadata tells a bare attachment, unless
+    """What tells an echo as ours while its mid is not known; on Messenger its metadata tells a bare attachment, unless
     it was read back."""
     by_kind = echo.contact.channel is Channel.INSTAGRAM or echo.found
     if not echo.text.strip() and len(echo.attached) == 1 and by_kind:

@@ -48,7 +48,7 @@ class Schedule:
         """
         if self._woken is None:
             self._woken = asyncio.create_task(self._scripts.blocking_command("BLPOP", WAKE, WAKE_CALL_SECONDS))
-            self._woken.add_done_callback(_take_note)  # whoever waits next is told, if anybody does
+            self._woken.add_done_callback(_take_note)  # the next wait is told, if there is one
         await asyncio.wait({self._woken}, timeout=seconds)
         if self._woken.done():
             woken, self._woken = self._woken, None

@@ -72,7 +72,7 @@ async def read_generations(scripts: Scripts, record_id: str) -> list[dict[str, A
 
 
 async def erase_telemetry(scripts: Scripts, conversation_id: str) -> int:
-    """Drop every record of one conversation with its thoughts; how many records there were. Counters name nobody."""
+    """Drop every record of one conversation with its thoughts; how many there were. Counters name no customer."""
     erased, start = 0, "-"
     while rows := await _rows(scripts, start):
         mine = [entry_id for entry_id, fields in rows if fields.get("c") == conversation_id]

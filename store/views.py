@@ -26,7 +26,7 @@ DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowE
 
 
 class ConversationUnreadable(NightshiftError):
-    """It is not known whose conversation this is: nobody can be told anything."""
+    """It is not known whose conversation this is, so no customer can be told anything."""
 
 
 @dataclass(frozen=True, slots=True)

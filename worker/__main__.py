@@ -1,8 +1,8 @@
 """`python -m worker`: the Celery worker with the options it needs; more of Celery's own may be added.
 
 A full or read-only Redis makes Celery's consumer give up and its process end with code 1 (celery/celery#5716 and its
-kin). That is an outage like any other, so the process then starts itself anew, under the same pid, and whoever
-supervises it sees nothing; what ran is taken up when its leases have run out.
+kin). That is an outage like any other, so the process then starts itself anew, under the same pid, and its supervisor
+sees nothing; what ran is taken up when its leases have run out.
 """
 
 import os

@@ -24,7 +24,7 @@ MAX_TASKS = 10_000  # the state is one pickle, written whole; 100 000 tasks make
 
 
 class FlowerUnprotected(Exception):
-    """Flower would show the queues to whoever finds the port."""
+    """Flower would show the queues to any stranger who finds the port."""
 
 
 def check_auth(env: Environment) -> None:

@@ -27,7 +27,7 @@ class LastResort:
         self._now_ms = now_ms
 
     async def wait_for_account(self, conversation: Conversation, *, is_known: bool) -> Ended | Waits:
-        """An older or newer configuration than the others have decides nothing: whoever has the account goes on.
+        """An older or newer configuration than the others have decides nothing: a worker that has the account goes on.
 
         `is_known`: only its token is missing. That can still be given, so such messages wait until their window closes.
         """

@@ -60,7 +60,7 @@ async def keep_lease(
     except LeaseLost:
         return Lost()
     except StoreUnavailable as exc:
-        # The lease runs out by itself and the conversation is due again: there is nobody to tell now.
+        # The lease runs out by itself and the conversation is due again: Redis, which would have to be told, is away.
         log.error("turn_without_store", conversation=lease.conversation_id, reason=str(exc))
         return Failed("store")
     except Exception as exc:

@@ -48,5 +48,5 @@ def fields_of_turn(
 
 
 def words_for_model(conversation: Conversation, limits: CustomerLimits) -> str:
-    """The burst as far as `burst_chars` reaches: nobody reads a quarter of a million characters for one reply."""
+    """The burst as far as `burst_chars` reaches: no reply is worth reading a quarter of a million characters."""
     return cut_middle(burst_text(conversation.messages), limits.burst_chars)

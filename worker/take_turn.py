@@ -44,7 +44,7 @@ async def _turn(services: Services, claimed: Claimed, scratchpad: TurnScratchpad
         conversation = claimed.conversation
     except ConversationUnreadable:
         return await _get_on_without(claimed, last_resort)
-    # Within the lease: whoever waits for a turn that runs alone must not lose theirs.
+    # Within the lease: a turn that waits for one that runs alone must not lose its own.
     async with services.gate.enter(alone=view.vanished >= VANISHED_BEFORE_ALONE):
         account = services.settings.account(conversation.contact.channel, conversation.contact.account_id)
         if account is None or not account.token.get_secret_value():

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from bot.conversation import Conversation, Plan
-from bot.outcome import Outcome
+from bot.outcome import TELLS_CUSTOMER, Outcome
 from bot.reply.layout import arrange
 from runtime.logging import get_logger
 from store.decisions import AllTakenBack, AlreadyArrived, NewsCame, PlanAnswer, Planned
@@ -27,7 +27,7 @@ from worker.delivery.drafts import Draft
 from worker.delivery.steps import Wait
 from worker.delivery.waiting import Waiting
 from worker.drafting import FAILED_TURNS_BEFORE_HANDOVER, DraftWriter
-from worker.turn_end import TurnEnd, Waits
+from worker.turn_end import Ended, TurnEnd
 
 log = get_logger(__name__)
 
@@ -146,7 +146,7 @@ class Turn:
 
     async def _deliver(self, draft: Draft, conversation: Conversation, plan: Plan) -> TurnEnd:
         end = await self._delivery.deliver(self._media.remembered(conversation), plan)
-        if not isinstance(end, Waits):
+        if isinstance(end, Ended) and end.outcome in TELLS_CUSTOMER:
             await self._telemetry.delivered(draft.record, conversation, at_ms=self._now_ms())
         return end
 

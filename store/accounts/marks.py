@@ -43,13 +43,13 @@ class Marks:
         await self._scripts.command("HSET", RECONCILED, name, began_ms, *also)
 
     async def begin(self, account: Account, *, seconds: float) -> str:
-        """A token, when nobody else looks now; the right ends by itself after `seconds`. Else ""."""
+        """A token, when no other process looks now; the right ends by itself after `seconds`. Else ""."""
         token = secrets.token_hex(8)
         taken = await self._scripts.command("SET", marks_lock_key(account), token, "NX", "PX", round(seconds * 1000))
         return token if taken else ""
 
     async def end(self, account: Account, token: str, *, rest_seconds: float) -> None:
-        """Nobody looks again before `rest_seconds` are over: tasks that have piled up do nothing."""
+        """No process looks again before `rest_seconds` are over: tasks that have piled up do nothing."""
         if await self._scripts.command("GET", marks_lock_key(account)) == token:
             # In no time at all it is gone at once.
             await self._scripts.command("PEXPIRE", marks_lock_key(account), round(rest_seconds * 1000))

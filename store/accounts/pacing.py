@@ -14,7 +14,7 @@ from store.scripts import Scripts
 Call = Literal["send", "read"]
 
 # So many sends in any second: Instagram's own pages say 100, Messenger's 300, of which some are left to others. Reading
-# conversations back is limited to 2 a second on both; evenly, so that whoever has to know does not wait behind two.
+# conversations back is limited to 2 a second on both; evenly, so that a look that has to know does not wait behind two.
 _SENDS: Mapping[Channel, int] = {Channel.INSTAGRAM: 100, Channel.MESSENGER: 250}
 _SECOND_US, _READ_EVERY_US = 1_000_000, 500_000
 

@@ -7,7 +7,7 @@ dispatcher asks every few seconds anyway, and its own steady clock says what sho
 than one of its kind can, so all that do are pulled back to there. That can be done twice, or by two, and does nothing
 to what was written since.
 
-*Ahead*: nobody can tell a clock that is wrong from time that has passed (a machine that slept). Leases end, which
+*Ahead*: a wrong clock looks the same as time that has passed (a machine that slept). Leases end, which
 costs nothing but a turn. But messaging windows would close, all of them after a day's jump, and that cannot be taken
 back. So until Meta's own times show that it is as late as that, a window is closed by Meta's refusal alone.
 """
@@ -38,7 +38,7 @@ log = get_logger(__name__)
 BACK_MS = 2_000
 AHEAD_MS = 60_000
 AT_ONCE = 500
-PARKED_SECONDS = 60  # an account that rests may try after that: whoever turns it away says for how long
+PARKED_SECONDS = 60  # an account that rests may try after that: Meta's next refusal says for how long
 # How far ahead a member may lie, in milliseconds: what is leased or tried again comes within that anyway, or may.
 _SETS = {
     OPEN: 0,

@@ -70,7 +70,7 @@ class Wire:
             await self._line.aclose()
 
     async def _connected(self) -> "_Line":
-        """All who come meanwhile share one try, and its failure: against a dead server nobody stands in a queue."""
+        """All callers that come meanwhile share one try, and its failure: against a dead server no queue forms."""
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.create_task(self._connect())
             self._connecting.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -155,7 +155,7 @@ class _Line(asyncio.Protocol):
 
     def _hand_out(self, answer: Any) -> None:
         if not self._waiting:
-            raise InvalidResponse("an answer that nobody asked for")
+            raise InvalidResponse("an answer to no question")
         future, _ = self._waiting.popleft()
         if future.done():  # its caller was cancelled
             return
@@ -167,7 +167,7 @@ class _Line(asyncio.Protocol):
             self._break(RedisConnectionError("the server is no primary any more"))
 
     def _look_at_the_oldest(self) -> None:
-        """One timer for all: answers come in order, so nobody waits longer than the first."""
+        """One timer for all: answers come in order, so no caller waits longer than the first."""
         self._timer = None
         if not self._waiting:
             return

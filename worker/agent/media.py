@@ -9,9 +9,7 @@ import importlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
-
-import httpx
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from bot.conversation import Conversation, OpenMessage
 from bot.incoming.events import Media, MediaKind
@@ -19,6 +17,9 @@ from bot.reply.hygiene import clean
 from bot.text.visible import is_blank
 from runtime.logging import get_logger
 from runtime.settings import MediaSettings
+
+if TYPE_CHECKING:
+    import httpx  # clients/__init__.py loads it, without its command line
 
 log = get_logger(__name__)
 
@@ -100,7 +101,7 @@ class MediaReader:
         return message if tuple(notes) == message.notes else replace(message, notes=tuple(notes))
 
 
-Factory = Callable[[httpx.AsyncClient], Any]
+Factory = Callable[["httpx.AsyncClient"], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class MediaPorts:
     captioner: Factory | None = None
     seconds: float = 15.0
 
-    def open(self, http: httpx.AsyncClient) -> MediaReader:
+    def open(self, http: "httpx.AsyncClient") -> MediaReader:
         return MediaReader(
             transcriber=self.transcriber(http) if self.transcriber else None,
             captioner=self.captioner(http) if self.captioner else None,

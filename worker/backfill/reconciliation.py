@@ -60,7 +60,7 @@ class Reconciler:
         self._clock = clock
 
     async def reconcile(self) -> str:
-        """One look at every account that nobody else looks at; the word for Flower. Raises `StoreUnavailable`."""
+        """One look at every account that no other process looks at; a result for Flower. Raises `StoreUnavailable`."""
         settings = self._reading.settings
         if not settings.config.reconcile.minutes:
             return "off"
@@ -156,7 +156,7 @@ class Reconciler:
         return sum(isinstance(event, CustomerMessage) for event in events)
 
     async def _stand_behind_others(self, account: Account, until: float) -> None:
-        """A slot only when nobody waits for one: whoever settles a reply has a customer waiting."""
+        """A slot only when no other call waits for one: the settling of a reply has a customer waiting."""
         while True:
             try:
                 await self._reading.wait_for_slot(account, patience_seconds=0)

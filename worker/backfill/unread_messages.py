@@ -22,7 +22,7 @@ SLOT_SECONDS: Final = 2.0
 # Not readable yet, or Meta is away: some eight minutes in all, then a human has to look.
 WAITS_SECONDS: Final = (2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 240.0)
 REST_SECONDS: Final = 60.0  # at most from one look to the next while the account rests
-GIVE_UP_MS: Final = 23 * 3600 * 1000  # however it rests: soon nobody may answer any more
+GIVE_UP_MS: Final = 23 * 3600 * 1000  # however it rests: soon the messaging window is closed
 OLD_MS: Final = 3600 * 1000  # a message so much older than its sign is no new one
 
 

@@ -1,7 +1,7 @@
 """Sends what follows the words: pictures, files, a reaction. The reply is given by then, and nothing here changes that.
 
 Each goes out at most once. After a doubt or a failure the rest is left: the customer has the answer, the conversation
-is not held, nobody is alarmed.
+is not held, no manager is alarmed.
 """
 
 from typing import assert_never

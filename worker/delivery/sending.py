@@ -117,7 +117,7 @@ class PartSender:
         return Arrived() if failure is None or stands is PartState.SENT else NotArrived(failure)
 
     async def _record(self, plan_id: str, part: int, state: PartState, *, mid: str, code: str) -> PartState | None:
-        """What Meta said is the one thing nobody else knows: it is worth waiting for a server that is away."""
+        """What Meta said is known to this process alone: it is worth waiting for a server that is away."""
         conversation_id = self._lease.conversation_id
         for seconds in RECORD_WAITS_SECONDS:
             try:

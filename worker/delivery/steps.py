@@ -33,7 +33,7 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class SayHandover:
-    """These words will not arrive, or nobody knows: a fixed line tells the customer that a human takes over."""
+    """These words will not arrive, or may have: a fixed line tells the customer that a human takes over."""
 
     reason: str
 

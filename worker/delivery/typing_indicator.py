@@ -1,4 +1,4 @@
-"""The customer sees that somebody is typing while the turn thinks. Decoration: its failure is nobody's trouble."""
+"""The customer sees "typing..." while the reply is written. Decoration: its failure changes nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

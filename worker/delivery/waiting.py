@@ -1,14 +1,15 @@
 """Gives a conversation back for a time, with what the turn has looked up so far."""
 
 from bot.conversation import Conversation
-from store.lease import EMPTY_SCRATCHPAD, Lease, Scratchpad
+from store.lease import Lease
+from store.scratchpad import EMPTY_SCRATCHPAD, Scratchpad
 from worker.delivery.steps import Wait
 from worker.delivery.window import MessagingWindow
 from worker.turn_end import Waits
 
 
 class TurnScratchpad:
-    """What one turn has looked up, for whoever gives its lease back."""
+    """What one turn has looked up, for the one who gives its lease back."""
 
     def __init__(self) -> None:
         self.kept: Scratchpad = EMPTY_SCRATCHPAD

@@ -45,7 +45,7 @@ class WorkerProcess:
             count = services.background.count
 
             async def beating() -> None:
-                # A worker that starts, fails and starts anew is ready again and again, and answers nobody.
+                # A worker that starts, fails and starts anew is ready again and again, and answers no customer.
                 settled = AFTER_FAILURE_SECONDS if os.environ.get(STARTED_ANEW) else PROOF_SECONDS
                 await self.consumer.begins_to_listen(for_seconds=settled)
                 os.environ.pop(STARTED_ANEW, None)

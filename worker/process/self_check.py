@@ -1,4 +1,4 @@
-"""A worker that has stopped working says no more that it lives, and ends, so that whoever started it starts it anew.
+"""A worker that has stopped working says no more that it lives, and ends, so that its supervisor starts it anew.
 
 Celery on Redis has a history of workers that reconnect and then consume nothing (celery/celery#8030, #9054, #10242),
 alive to every look from outside. Two things are watched here, each where it cannot be faked by the other:
@@ -6,7 +6,7 @@ alive to every look from outside. Two things are watched here, each where it can
 * Celery's consumer, from within its own event loop: the signal `heartbeat_sent` comes from a timer of that loop, so it
   is silent while the loop hangs or has no broker. At each of its ticks a look at the channel tells whether the loop is
   asking Redis for messages, or may not because every slot is taken.
-* The way of a poke: conversations that are handed out, poked again and again and claimed by nobody, while this worker
+* The way of a poke: conversations that are handed out, poked again and again and claimed by no worker, while this one
   has free slots and has started nothing. Whatever the reason, it is deaf.
 
 The check has a thread and a connection of its own, so that it also sees that the process's asyncio loop stands still.
@@ -140,7 +140,7 @@ class SelfCheck:
         try:
             handed = await self._handed_out()
         except StoreUnavailable:
-            # Nobody can work without Redis, and to start anew would bring nothing.
+            # No worker can work without Redis, and to start anew would bring nothing.
             self._store_well_since = self._clock()
             self._unclaimed_since.clear()
             handed = ()

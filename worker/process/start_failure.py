@@ -1,6 +1,6 @@
 """Ends a process whose start has failed: Celery logs what a signal's receiver raises and goes on without it.
 
-A worker without its house, its tasks or its heartbeat calls itself ready, takes conversations and answers nobody.
+A worker without its house, its tasks or its heartbeat calls itself ready, takes conversations and answers no customer.
 """
 
 import sys

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- include: keys, clock, schedule, alerts
 -- After a try to deliver an alert. ARGV: id, count that was shown, message id ('' when it failed), delay_ms, tries, and
--- for a failure: after how long a time of failures it is given up (ms; 0: never, since there is nobody to deliver to)
+-- for a failure: after how long a time of failures it is given up (ms; 0: never, since Telegram is not configured)
 -- Delivered: it lingers for delay_ms, so that the same incident updates it; unchanged by then, it is closed.
 -- Returns 'delivered', 'changed' (newer words wait), 'retry', 'given_up' or 'gone'.
 local id, shown, message_id, DELAY, tries = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])

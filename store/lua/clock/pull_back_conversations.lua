@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- include: keys, clock, numbers, schedule, plan
--- The same for what conversations wait for, wherever it is written. Nothing is taken from whoever holds a lease: it ends
--- when a lease taken now would. What is held is looked at now, and whoever looks decides anew.
+-- The same for what conversations wait for, wherever it is written. No lease is taken from its turn: it ends
+-- when a lease taken now would. What is held is looked at now, and that turn decides anew.
 -- ARGV: lease_ms, cap_ms, takeover_ms, then conversation ids. Returns 1.
 local LEASE, CAP, TAKEOVER = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 

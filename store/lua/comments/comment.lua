@@ -1,6 +1,6 @@
 #!lua
 -- include: keys, clock, ledger
--- A comment that asks for a private reply is noted once, however often it comes. Where nobody answers them (no worker,
+-- A comment that asks for a private reply is noted once, however often it comes. Where no worker answers them (no worker,
 -- the words taken out of the configuration) they are bounded, and go once none of them could be answered any more.
 -- ARGV: id, payload (JSON), horizon_ms. Returns 1 when it is new.
 local MOST = 10000

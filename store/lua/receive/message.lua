@@ -6,7 +6,7 @@
 --        its deletion would be known), found (on what occasion it was read back, '' when Meta sent it), body (JSON)
 
 -- A conversation of very many messages remembers only the newest: what is older than one that had to go may be one of
--- those. Nobody could tell; so much in so little time is a flood in any case.
+-- those. They look the same; so much in so little time is a flood in any case.
 local LATE = 60000
 
 local function may_be_forgotten(forgotten_at, when)
@@ -101,6 +101,6 @@ local function message(event)
     -- Handed out already, it would be taken along by the turn that comes: the deadline is the dispatcher's then.
     schedule(cid, due_at(number(c[3]), NOW, QUIET, CAP))
   elseif (state == 'held' or state == 'leased') and not redis.call('ZSCORE', ns.due, cid) then
-    schedule(cid, NOW) -- it says that it waits, and nobody would come for it
+    schedule(cid, NOW) -- it says that it waits, and no turn would come for it
   end
 end

@@ -5,7 +5,7 @@
 -- customer after customer is heard like that and none directly, the other app is the one that gets new threads.
 local STANDBY_CUSTOMERS, STANDBY_SPAN, EXPLAINED = 3, 3 * 86400000, 7 * 86400000
 
-local heard = {} -- accounts to whom somebody wrote directly, in this call
+local heard = {} -- accounts to which a customer wrote directly, in this call
 
 local function heard_directly(account)
   if heard[account] then return end

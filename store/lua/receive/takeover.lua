@@ -8,7 +8,7 @@ local function waits_for_people(cid)
   return c[1] == 'held' and FOR_PEOPLE[c[2]]
 end
 
--- Somebody else has the conversation: the draft is dropped, what is open waits for them.
+-- People or another app have the conversation: the draft is dropped, what is open waits for them.
 local function defer(cid, account, key)
   local takeover = NOW + people_of(account)
   -- The bot that comes back after people says again what it is.

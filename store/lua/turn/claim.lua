@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- include: keys, clock, numbers, conversation, ledger, inbox, plan, taken_back, rest, view
 -- constants: SETTLED
--- Take a conversation's lease, if it was handed out and nobody holds it, and read all that a turn needs.
+-- Take a conversation's lease, if it was handed out and no turn holds it, and read all that a turn needs.
 -- ARGV: cid, token, lease_ms, history_lines
 -- Returns a view ('claimed') or {reason}.
 
@@ -59,7 +59,7 @@ if c[1] == 'leased' then
   increase(cid, 'vanished')
   note(cid, '', 'vanished', 'the lease ran out')
 end
--- Whoever was sending is gone: what was on its way may have arrived. So may what a newer version calls otherwise.
+-- The turn that was sending is gone: what was on its way may have arrived. So may what a newer version calls otherwise.
 for i = 0, parts - 1 do
   local state = redis.call('HGET', at(cid, 'plan'), i .. ':state')
   if state and not SETTLED[state] then

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- include: keys, ledger, sent, plan, retention
--- A fact about one part, from whoever learned it: never fenced, idempotent, and a message id is never taken back.
+-- A fact about one part, from any process that learned it: never fenced, idempotent, and a message id is never taken back.
 -- ARGV: cid, plan_id, part, state, key of the message id (or ''), code, then of one that is looked for: how often it was
 --       not found, how often Meta could not be asked
 -- Returns the state that stands, or 'gone'.

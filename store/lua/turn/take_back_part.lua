@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- include: keys, conversation, ledger
 -- No call was made: a part that begin_part.lua has let go is as it was before.
--- ARGV: cid, token, plan_id, part. Returns 1, or 0 when somebody else decides for it by now.
+-- ARGV: cid, token, plan_id, part. Returns 1, or 0 when another turn decides for it by now.
 local cid, token, plan_id, i = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not holds(cid, token) then return 0 end
 local plan = redis.call('HMGET', at(cid, 'plan'), 'id', i .. ':state')

@@ -9,6 +9,7 @@ from bot.outcome import Outcome
 from sandbox.meta.faults import Fault
 from store.accounts.parking import Parking
 from store.conversations import Conversations
+from store.telemetry import read_records
 from tests.worker.turning import ACCOUNT, TurnBench
 from worker.turn_end import Ended, Waits
 
@@ -114,7 +115,7 @@ async def test_an_edit_that_comes_when_a_send_proves_lost_begins_the_reply_anew(
     class Edited(Conversations):
         """The customer's edit comes between the proof and the next look at the plan."""
 
-        async def record(self, *which: Any, **facts: Any) -> str:
+        async def record(self, *which: Any, **facts: Any) -> PartState | None:
             stands = await super().record(*which, **facts)
             if stands == PartState.FAILED:
                 await turns.edits("m", "А чашка?")
@@ -133,3 +134,17 @@ async def test_an_edit_that_comes_when_a_send_proves_lost_begins_the_reply_anew(
     assert str(end) == "nothing"
     assert again == Ended(Outcome.ANSWERED)
     assert turns.read == ["Чашка тоже есть."]
+
+
+@pytest.mark.parametrize(("refusal", "is_delivered"), [(None, True), ((551, None, 400), False)])
+async def test_only_a_reply_that_has_arrived_counts_as_delivered(
+    turns: TurnBench, refusal: tuple[int, int | None, int] | None, is_delivered: bool
+) -> None:
+    await asked(turns)
+    if refusal:
+        turns.meta.refuse_next(*refusal)
+
+    await turns.end()
+
+    [turn] = (await read_records(turns.scripts, since_ms=0)).turns
+    assert (turn.delivered_seconds is not None) is is_delivered

@@ -194,7 +194,7 @@ class Conversation:
     takeover_until_ms: int = 0
     acted_at_ms: int = 0
     window_told_ms: int = 0
-    notebook: str = ""
+    scratchpad: str = ""
     parked: str = ""
     parked_ms: int = 0
     revised: str = "0"

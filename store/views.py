@@ -103,7 +103,7 @@ class View:
             takeover_until_ms=as_int(fields.get("takeover_until")),
             acted_at_ms=as_int(fields.get("acted_at")),
             window_told_ms=as_int(fields.get("window_told")),
-            notebook=fields.get("notebook", ""),
+            scratchpad=fields.get("notebook", ""),
             parked=why_parked,
             parked_ms=int(parked_ms) if why_parked else 0,
             revised=self.revised,

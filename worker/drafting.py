@@ -105,5 +105,5 @@ class DraftWriter:
             self._scratchpad.note(text, revised=conversation.revised)
 
         # A turn that starts again, or whose process stops, does not pay twice for what it has looked up.
-        noted = replace(conversation, notebook=self._scratchpad.read(conversation))
+        noted = replace(conversation, scratchpad=self._scratchpad.read(conversation))
         return await self._find_agent().run(noted, system=system, budget=budget, on_found=note)

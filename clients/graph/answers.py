@@ -26,6 +26,17 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """Meta has taken it. `mid` is its message id, which its echo carries, too; "" for a reaction, which has none.
+
+    `usage_percent`: how full the account's tightest allowance is now, 0 where Meta does not tell.
+    """
+
+    mid: str
+    usage_percent: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class PrivateReply:
     """`customer_id` is the author's id in conversations, "" when Meta does not tell."""
 

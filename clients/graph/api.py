@@ -9,7 +9,7 @@ import httpx
 from bot.errors import Refused
 from bot.incoming.events import Channel
 from bot.reply.rich_content import Link
-from clients.graph.answers import PrivateReply, Profile, ReadMessage, milliseconds, read_message, rows_of, text_of
+from clients.graph.answers import PrivateReply, Profile, ReadMessage, Sent, milliseconds, read_message, rows_of, text_of
 from clients.graph.errors import BadContent, GraphAPIError, MessageUnreadable, SendOutcomeUnknown
 from clients.graph.http import GraphHTTP
 from clients.graph.messages import file_message, image_message, template_message, text_message
@@ -23,7 +23,6 @@ class GraphAPI:
     """The Send, Conversations and User Profile APIs in the flavour of `account`.
 
     Every failure is a `GraphAPIError` whose kind says what may be done; nothing here tries twice.
-    `usage_percent`: as `GraphHTTP` has it.
     """
 
     def __init__(
@@ -53,14 +52,6 @@ class GraphAPI:
         else:
             self._owner = account.page_id or "me"
 
-    @property
-    def usage_percent(self) -> float:
-        return self._http.usage_percent
-
-    @usage_percent.setter
-    def usage_percent(self, percent: float) -> None:
-        self._http.usage_percent = percent
-
     async def send_text(
         self,
         to: str,
@@ -69,8 +60,8 @@ class GraphAPI:
         metadata: str | None = None,
         buttons: Sequence[str] = (),
         links: Sequence[Link] = (),
-    ) -> str:
-        """Send `text` to a customer and return Meta's message id, which is the mid of the echo.
+    ) -> Sent:
+        """Send `text` to a customer.
 
         `metadata` comes back in the echo on Messenger; on Instagram it is left out. The text is sent as it is: the
         caller has split it. `buttons` are the titles of quick replies, cut by `bot.reply.quick_replies`; a tap comes
@@ -84,49 +75,50 @@ class GraphAPI:
         message = template_message(text, links) if links else text_message(text, buttons)
         return await self._send(to, message, metadata)
 
-    async def send_image(self, to: str, url: str, *, metadata: str | None = None) -> str:
+    async def send_image(self, to: str, url: str, *, metadata: str | None = None) -> Sent:
         """Send the picture at `url`, which Meta fetches by itself within ten seconds."""
         return await self._send(to, image_message(url, on_messenger=self._on_messenger), metadata)
 
-    async def send_file(self, to: str, url: str, *, metadata: str | None = None) -> str:
+    async def send_file(self, to: str, url: str, *, metadata: str | None = None) -> Sent:
         """Send the file at `url`; Instagram takes PDF only."""
         return await self._send(to, file_message(url), metadata)
 
-    async def _send(self, to: str, message: dict[str, Any], metadata: str | None) -> str:
+    async def _send(self, to: str, message: dict[str, Any], metadata: str | None) -> Sent:
         if metadata and self._on_messenger:
             message["metadata"] = metadata
         body: dict[str, Any] = {"recipient": _recipient(to), "message": message}
         if not self._instagram_login:
             body["messaging_type"] = "RESPONSE"
-        status, answer = await self._http.call("POST", f"{self._owner}/messages", body=body)
-        mid = answer.get("message_id")
+        answer = await self._http.call("POST", f"{self._owner}/messages", body=body)
+        mid = answer.body.get("message_id")
         if isinstance(mid, str) and mid.strip():
-            return mid
-        raise SendOutcomeUnknown("accepted without a message id", status)
+            return Sent(mid, answer.usage_percent)
+        raise SendOutcomeUnknown("accepted without a message id", answer.status)
 
     async def send_private_reply(self, comment_id: str, text: str) -> PrivateReply:
         """Answer a comment by a message to its author: once for each comment, within seven days of it."""
         body: dict[str, Any] = {"recipient": {"comment_id": comment_id}, "message": {"text": text}}
         if not self._instagram_login:
             body["messaging_type"] = "RESPONSE"
-        status, answer = await self._http.call("POST", f"{self._owner}/messages", body=body)
-        mid = text_of(answer.get("message_id")).strip()
+        answer = await self._http.call("POST", f"{self._owner}/messages", body=body)
+        mid = text_of(answer.body.get("message_id")).strip()
         if not mid:
-            raise SendOutcomeUnknown("accepted without a message id", status)
-        return PrivateReply(mid, text_of(answer.get("recipient_id")))
+            raise SendOutcomeUnknown("accepted without a message id", answer.status)
+        return PrivateReply(mid, text_of(answer.body.get("recipient_id")))
 
     async def send_action(self, to: str, action: str) -> None:
         """Show `typing_on`, `typing_off` or `mark_seen`; decoration, so a caller logs its failure and goes on."""
         body = {"recipient": _recipient(to), "sender_action": action}
         await self._http.call("POST", f"{self._owner}/messages", body=body, harmless=True)
 
-    async def react(self, to: str, mid: str, emoji: str) -> None:
+    async def react(self, to: str, mid: str, emoji: str) -> Sent:
         """Put `emoji` to the customer's message `mid`: decoration, as every other action."""
         # Meta's older word for the heart is understood wherever reactions are.
         reaction = "love" if emoji.strip("\ufe0f") == "❤" else emoji
         payload = {"message_id": mid, "reaction": reaction}
         body = {"recipient": _recipient(to), "sender_action": "react", "payload": payload}
-        await self._http.call("POST", f"{self._owner}/messages", body=body, harmless=True)
+        answer = await self._http.call("POST", f"{self._owner}/messages", body=body, harmless=True)
+        return Sent("", answer.usage_percent)
 
     async def fetch_recent_messages(
         self,
@@ -146,7 +138,7 @@ class GraphAPI:
             "user_id": customer_id,
             "fields": f"messages.limit({limit}){{{_DETAILS}}}",
         }
-        _, answer = await self._http.call("GET", f"{self._owner}/conversations", query=query, harmless=True)
+        _, answer, _ = await self._http.call("GET", f"{self._owner}/conversations", query=query, harmless=True)
         found: list[ReadMessage] = []
         for conversation in rows_of(answer):
             for row in rows_of(conversation.get("messages")):
@@ -165,7 +157,7 @@ class GraphAPI:
         """Who the customer is. No consent, no access or no such person is an empty profile and no error."""
         fields = "id,name,first_name,last_name" if self._on_messenger else "name,username"
         try:
-            _, answer = await self._http.call(
+            _, answer, _ = await self._http.call(
                 "GET", quote(customer_id, safe=""), query={"fields": fields}, harmless=True
             )
         except GraphAPIError as exc:
@@ -177,7 +169,7 @@ class GraphAPI:
 
     async def fetch_account_ids(self) -> AccountIds:
         """Whose token this is. Only Instagram Login has two ids; `user_id` is "" where Meta tells none."""
-        _, answer = await self._http.call("GET", "me", query={"fields": "id,user_id,username"}, harmless=True)
+        _, answer, _ = await self._http.call("GET", "me", query={"fields": "id,user_id,username"}, harmless=True)
         rows = rows_of(answer)  # wrapped in `data` in one of Meta's examples, bare in the others
         me = rows[0] if rows else answer
         return AccountIds(text_of(me.get("id")), text_of(me.get("user_id")))
@@ -186,13 +178,13 @@ class GraphAPI:
         """Read what the account may see at `path`; "" is the account's own conversations."""
         if not path:
             path, query = f"{self._owner}/conversations", {"platform": self._account.channel.value, **query}
-        _, answer = await self._http.call("GET", path, query=query, harmless=True)
+        _, answer, _ = await self._http.call("GET", path, query=query, harmless=True)
         return answer
 
     async def _fetch_details(self, mid: str) -> Mapping[str, Any]:
         """Where the list holds bare ids, as documented for Instagram Login, each message is read by itself."""
         try:
-            _, answer = await self._http.call("GET", quote(mid, safe=""), query={"fields": _DETAILS}, harmless=True)
+            _, answer, _ = await self._http.call("GET", quote(mid, safe=""), query={"fields": _DETAILS}, harmless=True)
         except MessageUnreadable:
             return {}
         return answer

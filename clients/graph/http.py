@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import orjson
@@ -22,11 +22,16 @@ from clients.http import NEVER_LEFT
 from runtime.settings import Account
 
 
-class GraphHTTP:
-    """Calls below `root`, with the token of `account`. Nothing here tries twice.
+class Answer(NamedTuple):
+    """A success. `usage_percent`: how full the tightest allowance is, 0 where Meta does not tell."""
 
-    `usage_percent` is how full the tightest allowance was at the last answer that told.
-    """
+    status: int
+    body: dict[str, Any]
+    usage_percent: float
+
+
+class GraphHTTP:
+    """Calls below `root`, with the token of `account`. Nothing here tries twice."""
 
     def __init__(
         self,
@@ -43,7 +48,6 @@ class GraphHTTP:
         self._timeout_seconds = timeout_seconds
         # A connection that is not there yet proves that nothing left, so waiting for it is timed apart.
         self._timeout = httpx.Timeout(None, connect=connect_seconds, pool=connect_seconds)
-        self.usage_percent = 0.0
 
     async def call(
         self,
@@ -53,8 +57,8 @@ class GraphHTTP:
         body: object = None,
         query: Mapping[str, str] | None = None,
         harmless: bool = False,
-    ) -> tuple[int, dict[str, Any]]:
-        """Make one call; return status and body only of a success.
+    ) -> Answer:
+        """Make one call; return only a success.
 
         `harmless` calls change nothing that a second one would double, so an unknown outcome is merely transient.
         """
@@ -65,9 +69,7 @@ class GraphHTTP:
                 raise
             raise GraphAPIUnavailable(exc.message, exc.status, exc.code, exc.subcode, exc.fbtrace_id) from exc
 
-    async def _attempt(
-        self, method: str, path: str, body: object, query: Mapping[str, str] | None
-    ) -> tuple[int, dict[str, Any]]:
+    async def _attempt(self, method: str, path: str, body: object, query: Mapping[str, str] | None) -> Answer:
         headers = {"Authorization": f"Bearer {self._token()}"}
         content = None
         if body is not None:
@@ -93,16 +95,13 @@ class GraphHTTP:
             raise SendOutcomeUnknown(f"no answer: {type(exc).__name__}") from exc
         return self._read(response)
 
-    def _read(self, response: httpx.Response) -> tuple[int, dict[str, Any]]:
-        usage = read_usage_percent(response.headers)
-        if usage is not None:
-            self.usage_percent = usage
+    def _read(self, response: httpx.Response) -> Answer:
         try:
             answer = orjson.loads(response.content)
         except orjson.JSONDecodeError:
             answer = None
         if response.is_success and isinstance(answer, dict) and "error" not in answer:
-            return response.status_code, answer
+            return Answer(response.status_code, answer, read_usage_percent(response.headers) or 0.0)
         raise error_from_body(response.status_code, answer, read_retry_after_seconds(response.headers))
 
     def _token(self) -> str:

@@ -76,7 +76,7 @@ class Agent:
 
         `on_found` is given the scratchpad each time something was found or begun: a cancelled run returns nothing.
         """
-        earlier = read_scratchpad(conversation.notebook, now_ms=conversation.now_ms)
+        earlier = read_scratchpad(conversation.scratchpad, now_ms=conversation.now_ms)
         transcript = Transcript(
             conversation.history, conversation.messages, found_earlier=earlier, most_chars=self._limits.burst_chars
         )

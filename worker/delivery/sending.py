@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from bot.conversation import Part, PartKind, PartState
 from bot.errors import NightshiftError
 from bot.retry import Failure
+from clients.graph.answers import Sent
 from clients.graph.api import GraphAPI
 from clients.graph.errors import failure_of
 from runtime.cancelling import uninterrupted
@@ -96,9 +97,9 @@ class PartSender:
 
     async def _send(self, customer_id: str, plan_id: str, part: Part) -> Arrived | NotArrived:
         """Call Meta and record what it said, in one piece that is not cancelled between the two."""
-        graph, mid, failure = self._graph(), "", None
+        sent, failure = Sent(""), None
         try:
-            mid = await _call(graph, customer_id, f"{METADATA_PREFIX}{plan_id}:{part.index}", part)
+            sent = await _call(self._graph(), customer_id, f"{METADATA_PREFIX}{plan_id}:{part.index}", part)
         except NightshiftError as exc:
             failure = exc
             log.warning(
@@ -112,8 +113,9 @@ class PartSender:
         state, code = _state_of(failure)
         if failure is not None and _is_refused_beside(part, failure):
             code = PLAIN
-        stands = await self._record(plan_id, part.index, state, mid=mid, code=code)
-        await self._rest_if_used_up(graph)
+        stands = await self._record(plan_id, part.index, state, mid=sent.mid, code=code)
+        if sent.usage_percent >= USAGE_PERCENT:
+            await self._rest()
         return Arrived() if failure is None or stands is PartState.SENT else NotArrived(failure)
 
     async def _record(self, plan_id: str, part: int, state: PartState, *, mid: str, code: str) -> PartState | None:
@@ -127,21 +129,16 @@ class PartSender:
                 await asyncio.sleep(seconds)
         return await self._conversations.record(conversation_id, plan_id, part, state, mid=mid, code=code)
 
-    async def _rest_if_used_up(self, graph: GraphAPI) -> None:
-        if graph.usage_percent < USAGE_PERCENT:
-            return
-        graph.usage_percent = 0.0  # told once; the next answer tells again
+    async def _rest(self) -> None:
         try:
             await self._parking.park(self._account, "usage", USAGE_REST_SECONDS, unless_parked=True)
         except StoreUnavailable as exc:
             log.warning("account_not_parked", reason=str(exc))
 
 
-async def _call(graph: GraphAPI, to: str, metadata: str, part: Part) -> str:
-    """The message id, "" for a reaction, which has none."""
+async def _call(graph: GraphAPI, to: str, metadata: str, part: Part) -> Sent:
     if part.kind is PartKind.REACTION:
-        await graph.react(to, part.target, part.text)
-        return ""
+        return await graph.react(to, part.target, part.text)
     if part.plain:
         return await graph.send_text(to, part.text, metadata=metadata)
     if part.kind is PartKind.IMAGE:

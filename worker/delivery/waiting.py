@@ -19,7 +19,7 @@ class TurnScratchpad:
 
     def read(self, conversation: Conversation) -> str:
         """For the words as they are now: this turn's own, or what an earlier one has left."""
-        return (self.kept.text if self.kept.revised == conversation.revised else "") or conversation.notebook
+        return (self.kept.text if self.kept.revised == conversation.revised else "") or conversation.scratchpad
 
 
 class Waiting:

@@ -33,10 +33,10 @@ pytestmark = pytest.mark.anyio
 async def test_a_message_is_sent_in_every_flavour(meta: Meta, http: httpx.AsyncClient, account: Account) -> None:
     meta.sandbox.accounts = [account]
 
-    mid = await GraphAPI(http, account=account, env=meta.env).send_text(CUSTOMER, "Да, две остались 🚀")
+    answer = await GraphAPI(http, account=account, env=meta.env).send_text(CUSTOMER, "Да, две остались 🚀")
 
     (sent,) = meta.sandbox.sent
-    assert (sent["to"], sent["text"], sent["mid"]) == (CUSTOMER, "Да, две остались 🚀", mid)
+    assert (sent["to"], sent["text"], sent["mid"]) == (CUSTOMER, "Да, две остались 🚀", answer.mid)
     assert sent["account"] == account.id
 
 

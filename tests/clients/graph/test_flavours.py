@@ -206,10 +206,10 @@ async def test_usage_is_told_in_the_words_of_each_host(
     host = Host.INSTAGRAM if account is LOGIN else Host.FACEBOOK
     body = {"recipient": {"id": CUSTOMER}, "message": {"text": "Hi"}}
 
-    await graph.send_text(CUSTOMER, "Hi")
+    sent = await graph.send_text(CUSTOMER, "Hi")
     answer = await http.post(f"/{host}/v26.0/me/messages", json=body, headers=bearer(account))
 
-    assert graph.usage_percent == 63
+    assert sent.usage_percent == 63
     assert f'"{key}":63' in answer.headers["x-app-usage"]
     assert f'"type":"{account.channel}"' in answer.headers["x-business-use-case-usage"]
     assert ("instagram-api-version" in answer.headers) is (account is LOGIN)

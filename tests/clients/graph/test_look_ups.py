@@ -34,7 +34,7 @@ async def test_recent_messages_of_both_sides_are_read_back(
     meta.sandbox.store.note_item(meta.sandbox.text("1", "Another customer", account=account))
     meta.sandbox.set_limits()
     graph = GraphAPI(http, account=account, env=meta.env)
-    mid = await graph.send_text(CUSTOMER, "Yes, two left.")
+    mid = (await graph.send_text(CUSTOMER, "Yes, two left.")).mid
 
     newest, oldest = await graph.fetch_recent_messages(CUSTOMER)
 

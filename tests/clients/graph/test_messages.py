@@ -55,13 +55,13 @@ def rich_content(meta: MetaSandbox) -> list[dict[str, Any]]:
 
 
 async def test_links_pictures_and_files_arrive_in_every_flavour(graph: GraphAPI, meta: MetaSandbox) -> None:
-    mids = [
+    sent = [
         await graph.send_text(CUSTOMER, "Вот каталог.", links=[LINK], metadata="ns:p:0"),
         await graph.send_image(CUSTOMER, PHOTO, metadata="ns:p:1"),
         await graph.send_file(CUSTOMER, PRICES, metadata="ns:p:2"),
     ]
 
-    assert [message["mid"] for message in meta.sent] == mids
+    assert [message["mid"] for message in meta.sent] == [answer.mid for answer in sent]
     assert rich_content(meta) == [
         {"text": "Вот каталог.", "links": [{"title": "Посмотреть каталог…", "url": LINK.url}]},
         {"text": "", "image": PHOTO},

@@ -247,7 +247,7 @@ async def test_what_a_failed_turn_had_found_is_not_looked_up_again(bench: Bench)
 
     bench.model.reset()
     bench.model.play_for_good(good())
-    result = await bench.run(asked("?", notebook=failed.scratchpad))
+    result = await bench.run(asked("?", scratchpad=failed.scratchpad))
 
     assert result.reply is not None
     assert result.scratchpad == ""
@@ -271,7 +271,7 @@ async def test_a_partial_answer_leaves_its_findings_and_a_whole_one_nothing(benc
 async def test_a_turn_that_fails_again_keeps_what_an_earlier_one_had_found(bench: Bench) -> None:
     bench.model.play_for_good(FAULTS["401"])
 
-    result = await bench.run(asked("?", notebook=write_scratchpad(["search x\nКружка"], "", at_ms=1_000)))
+    result = await bench.run(asked("?", scratchpad=write_scratchpad(["search x\nКружка"], "", at_ms=1_000)))
 
     assert read_scratchpad(result.scratchpad, now_ms=4_000) == ("search x\nКружка",)
 

@@ -85,8 +85,8 @@ async def test_what_an_unfinished_turn_had_found_is_known_but_its_draft_is_not(b
 
     bench.model.script([giving(PAGE), giving(MADE_UP)])
 
-    assert await links_of(bench, asked(notebook=scratchpad)) == (Link("Посмотреть", PAGE),)
-    assert await links_of(bench, asked(notebook=scratchpad)) == ()
+    assert await links_of(bench, asked(scratchpad=scratchpad)) == (Link("Посмотреть", PAGE),)
+    assert await links_of(bench, asked(scratchpad=scratchpad)) == ()
 
 
 async def test_an_error_of_a_tool_repeats_the_models_words_and_proves_nothing(bench: Bench) -> None:

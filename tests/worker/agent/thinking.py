@@ -43,10 +43,10 @@ def toolbox() -> ToolBox:
     return ToolBox([search_tool(load_knowledge(ROOT / "knowledge"))])
 
 
-def asked(text: str = QUESTION, *, history: Sequence[HistoryLine] = (), notebook: str = "") -> Conversation:
+def asked(text: str = QUESTION, *, history: Sequence[HistoryLine] = (), scratchpad: str = "") -> Conversation:
     message = OpenMessage("k1", "m_invented_1", 1_000, 1_000, text)
     contact = Contact(Channel.INSTAGRAM, "17841400000000042", "900000000000001")
-    return Conversation("c0ffee", contact, "1", (message,), tuple(history), None, 3_000, notebook=notebook)
+    return Conversation("c0ffee", contact, "1", (message,), tuple(history), None, 3_000, scratchpad=scratchpad)
 
 
 def good(text: str = RESCUE) -> Answer:

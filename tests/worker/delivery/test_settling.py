@@ -62,7 +62,7 @@ async def settle(
 
 
 async def picture(graph: GraphAPI) -> str:
-    return await graph.send_image(CONTACT.customer_id, "https://cdn.example.invalid/cup.jpg")
+    return (await graph.send_image(CONTACT.customer_id, "https://cdn.example.invalid/cup.jpg")).mid
 
 
 async def test_a_picture_that_is_in_the_books_proves_no_template(bench: ReadingBench, graph: GraphAPI) -> None:
@@ -81,7 +81,7 @@ async def test_a_message_without_words_that_nobody_has_told_of_is_the_template(
 
 
 async def test_a_template_is_known_by_its_words(bench: ReadingBench, graph: GraphAPI) -> None:
-    mid = await graph.send_text(CONTACT.customer_id, "Вот каталог.")
+    mid = (await graph.send_text(CONTACT.customer_id, "Вот каталог.")).mid
 
     assert await settle(bench, known=mid) == Found(mid)
 
@@ -96,13 +96,13 @@ async def test_words_that_arrived_are_found_though_our_clock_is_an_hour_ahead(
     bench: ReadingBench, graph: GraphAPI
 ) -> None:
     """By our clock they are older than the call that sent them; by Meta's they are younger than the question."""
-    mid = await graph.send_text(CONTACT.customer_id, WORDS)
+    mid = (await graph.send_text(CONTACT.customer_id, WORDS)).mid
 
     assert await settle(bench, words="", sent_seconds_ago=-3600, asked_seconds_ago=5) == Found(mid)
 
 
 async def test_the_same_words_of_another_turn_prove_nothing(bench: ReadingBench, graph: GraphAPI) -> None:
-    mid = await graph.send_text(CONTACT.customer_id, WORDS)
+    mid = (await graph.send_text(CONTACT.customer_id, WORDS)).mid
 
     known = await settle(bench, words="", known=mid, sent_seconds_ago=-3600, asked_seconds_ago=5)
     older = await settle(bench, words="", sent_seconds_ago=-3600, asked_seconds_ago=-60)

@@ -19,7 +19,7 @@ unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install demo up test test-fast check format lock bench bench-quick soak shell clean stale
+.PHONY: help install demo up test test-fast check format lock bench bench-quick soak rehearse shell clean stale
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -61,7 +61,10 @@ bench: .venv/.installed-dev ## measure against the floor, half an hour (PEERS=py
 bench-quick: .venv/.installed-dev ## the same in two minutes, rougher
 	.venv/bin/python -m benchmarks --quick $(if $(PEERS),--peers $(PEERS)) $(ARGS)
 
-soak: .venv/.installed ## the silence test for 20 minutes, a worker killed every 5 s (ARGS="--minutes 60 --seed 7")
+soak: .venv/.installed-dev ## random worlds through the core (WORLDS=5000 SEED=7, ARGS="--weather doubt"): docs/testing.md
+	@.venv/bin/python -m tests.worlds --worlds $(or $(WORLDS),1000) --seed $(or $(SEED),1) $(ARGS)
+
+rehearse: .venv/.installed ## the silence test for 20 minutes, a worker killed every 5 s (ARGS="--minutes 60 --seed 7")
 	@.venv/bin/nightshift rehearse --minutes 20 --kill-worker-every 5 $(ARGS)
 
 shell: .venv/.installed ## a shell in which `nightshift` and `python` are those of .venv

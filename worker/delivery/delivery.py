@@ -73,8 +73,11 @@ class Delivery:
         while True:
             match step:
                 case ReadAgain():
-                    progress = await self._read_again()
-                    step = await self._send_rest(progress)
+                    match await self._read_again():
+                        case Progress() as progress:
+                            step = await self._send_rest(progress)
+                        case step:
+                            continue
                 case SayHandover(reason):
                     match await self._replace(progress, reason):
                         case Progress() as progress:
@@ -140,10 +143,10 @@ class Delivery:
             case NewsCame():
                 raise AssertionError("no news keeps a fixed line back")
 
-    async def _read_again(self) -> Progress:
+    async def _read_again(self) -> Progress | BeginAnew:
         conversation = await self._lease.reread()
-        if conversation.plan is None:
-            raise AssertionError("a plan with an unknown part cannot vanish under its lease")
+        if conversation.plan is None:  # an edit came just when it was known that nothing of the plan had arrived
+            return BeginAnew()
         return Progress(conversation, conversation.plan)
 
     async def _finish(self, progress: Progress) -> Ended:

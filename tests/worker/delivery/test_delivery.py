@@ -1,10 +1,14 @@
 """What a refusal means for the messages of a plan, and what is booked at the end of it."""
 
+from typing import Any
+
 import pytest
 
+from bot.conversation import PartState
 from bot.outcome import Outcome
 from sandbox.meta.faults import Fault
 from store.accounts.parking import Parking
+from store.conversations import Conversations
 from store.telemetry import read_records
 from tests.worker.turning import ACCOUNT, TurnBench
 from worker.turn_end import Ended, Waits
@@ -105,6 +109,31 @@ async def test_an_account_that_rests_keeps_its_plan(turns: TurnBench) -> None:
     assert parked == Waits("throttled")
     assert await turns.end() == Ended(Outcome.ANSWERED)
     assert turns.read == ["Да, есть."]
+
+
+async def test_an_edit_that_comes_when_a_send_proves_lost_begins_the_reply_anew(turns: TurnBench) -> None:
+    class Edited(Conversations):
+        """The customer's edit comes between the proof and the next look at the plan."""
+
+        async def record(self, *which: Any, **facts: Any) -> PartState | None:
+            stands = await super().record(*which, **facts)
+            if stands == PartState.FAILED:
+                await turns.edits("m", "А чашка?")
+            return stands
+
+    await asked(turns, "Да, есть.")
+    turns.meta.fault_for(turns.contact.customer_id, Fault("cut"))
+    await turns.end()
+    plan = f"ns:c:{turns.cid}:plan"
+    await turns.scripts.command("HSET", plan, "0:misses", 1, "0:at", turns.house.now_ms() - 60_000)
+
+    end = await turns.end(turns.another(conversations=Edited(turns.scripts, turns.house.settings)))
+    turns.answers("Чашка тоже есть.")
+    again = await turns.end()
+
+    assert str(end) == "nothing"
+    assert again == Ended(Outcome.ANSWERED)
+    assert turns.read == ["Чашка тоже есть."]
 
 
 @pytest.mark.parametrize(("refusal", "is_delivered"), [(None, True), ((551, None, 400), False)])

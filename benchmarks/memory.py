@@ -16,11 +16,11 @@ from bot.outcome import Outcome
 from runtime.settings import Settings, load_settings
 from sandbox.stack import Stack
 from store.connection import connect
-from store.conversations import Conversations
-from store.decisions import MaySend, NotClaimed
-from store.inbox import Inbox, open_inbox
+from store.incoming.inbox import Inbox, open_inbox
 from store.keys import ALL_CONVERSATIONS, HANDED, LEDGER, conversation_key
 from store.scripts import Scripts
+from store.turns.conversations import Conversations
+from store.turns.decisions import MaySend, NotClaimed
 
 LETTERS = "Добрый вечер подскажите пожалуйста сколько стоит занятие для двоих и можно ли перенести его на субботу "
 TEXT = (LETTERS * 3)[:200]

@@ -20,7 +20,7 @@ from bot.incoming.events import Channel, Contact, CustomerMessage
 from runtime.clock import monotonic, now_ms
 from runtime.settings import Settings, load_settings
 from store.connection import connect
-from store.inbox import open_inbox
+from store.incoming.inbox import open_inbox
 from webhooks.accounts import Accounts
 from webhooks.body import BodyMemory, read_body
 from webhooks.guards.patience import Patience

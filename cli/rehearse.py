@@ -31,7 +31,7 @@ from sandbox.model.server import ModelStandIn
 from sandbox.server import SandboxServer
 from sandbox.stack import Stack, StackFailed
 from sandbox.telegram.server import TelegramSandbox
-from store.lease import LEASE_SECONDS
+from store.turns.lease import LEASE_SECONDS
 
 CONVERSATIONS = 160
 QUIET_SECONDS = 0.3

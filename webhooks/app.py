@@ -17,7 +17,7 @@ from runtime.settings import Settings
 from runtime.start import say_warnings
 from store.accounts.ids import AccountIdStore
 from store.failure_counts import count_in
-from store.inbox import open_inbox
+from store.incoming.inbox import open_inbox
 from store.outboxes.early_events import EarlyEvents
 from store.server.replicas import tell_replicas
 from webhooks.account_id_discovery import AccountIdDiscovery

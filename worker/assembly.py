@@ -5,7 +5,7 @@ from functools import partial
 
 from runtime.settings import Account
 from store.accounts.pacing import Slot
-from store.lease import Lease
+from store.turns.lease import Lease
 from worker.admission import Admission
 from worker.agent.agent import Budget
 from worker.backfill.missed_answers import look_back

@@ -7,9 +7,9 @@ from bot.conversation import Conversation
 from bot.messaging_window import WindowClosed
 from bot.outcome import Outcome
 from runtime.logging import get_logger
-from store.conversations import ACCOUNT_MISSING_SECONDS
-from store.lease import Incident, Lease
-from store.views import View, Whose
+from store.turns.conversations import ACCOUNT_MISSING_SECONDS
+from store.turns.lease import Incident, Lease
+from store.turns.views import View, Whose
 from worker.alerts.incidents import window_closing
 from worker.delivery.closing import close, close_unsaid
 from worker.delivery.progress import Progress

@@ -9,7 +9,7 @@ from runtime.cancelling import cancel_and_wait
 from runtime.logging import get_logger
 from runtime.sentry import capture
 from store.connection import StoreUnavailable
-from store.lease import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
+from store.turns.lease import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
 from worker.delivery.waiting import TurnScratchpad
 from worker.turn_end import Failed, Lost, TurnEnd
 

@@ -18,11 +18,10 @@ from store.accounts.marks import Marks
 from store.accounts.pacing import Pacing
 from store.accounts.parking import Parking
 from store.connection import connect
-from store.conversations import Conversations
 from store.failure_counts import count_in
 from store.health import SystemHealth
-from store.inbox import Inbox
-from store.known_messages import KnownMessages
+from store.incoming.inbox import Inbox
+from store.incoming.known_messages import KnownMessages
 from store.outboxes.alerts import AlertOutbox
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.system_incidents import SystemIncidents
@@ -30,6 +29,7 @@ from store.outboxes.unread_messages import UnreadMessages
 from store.scripts import Scripts
 from store.server.replicas import tell_replicas
 from store.spending import Spending
+from store.turns.conversations import Conversations
 from worker.account_ids import AccountIdsLearner
 from worker.agent.agent import Agent
 from worker.agent.cost_cap import Prices

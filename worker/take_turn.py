@@ -2,9 +2,9 @@
 
 from bot.conversation import VANISHED_BEFORE_ALONE
 from runtime.logging import get_logger
-from store.conversations import Claimed
-from store.decisions import NotClaimed
-from store.views import ConversationUnreadable
+from store.turns.conversations import Claimed
+from store.turns.decisions import NotClaimed
+from store.turns.views import ConversationUnreadable
 from worker.assembly import turn_for, window_of
 from worker.delivery.waiting import TurnScratchpad
 from worker.drafting import FAILED_TURNS_BEFORE_HANDOVER

@@ -15,8 +15,8 @@ from bot.conversation import Conversation, Plan
 from bot.outcome import TELLS_CUSTOMER, Outcome
 from bot.reply.layout import arrange
 from runtime.logging import get_logger
-from store.decisions import AllTakenBack, AlreadyArrived, NewsCame, PlanAnswer, Planned
-from store.lease import Lease
+from store.turns.decisions import AllTakenBack, AlreadyArrived, NewsCame, PlanAnswer, Planned
+from store.turns.lease import Lease
 from worker.admission import Admission, CloseUnsaid, MayAnswer
 from worker.agent.agent import Budget
 from worker.agent.media import MediaReader

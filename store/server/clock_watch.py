@@ -29,9 +29,9 @@ from store.keys import (
     marks_lock_key,
     parking_key,
 )
-from store.lease import LEASE_SECONDS
 from store.outboxes.alerts import packed
 from store.scripts import Scripts
+from store.turns.lease import LEASE_SECONDS
 
 log = get_logger(__name__)
 

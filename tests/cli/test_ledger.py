@@ -18,11 +18,11 @@ from runtime.embedded import EmbeddedValkey
 from runtime.settings import Config, Environment, Settings
 from sandbox.patience import PATIENCE_SECONDS
 from store.connection import connect
-from store.conversations import Claimed, Conversations
 from store.heartbeat import instance_name
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
 from tests.rooms import ROOT
 
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")

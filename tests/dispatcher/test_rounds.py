@@ -15,7 +15,7 @@ from runtime.settings import Account, Config, Debounce, Environment, Settings
 from sandbox.patience import PATIENCE_SECONDS
 from store.connection import connect
 from store.health import SystemHealth
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.schedule import Due, Schedule
 from store.scripts import Scripts
 from store.server.clock_watch import ClockWatch

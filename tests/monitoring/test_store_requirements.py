@@ -12,7 +12,7 @@ from runtime.embedded import EmbeddedValkey
 from runtime.findings import Finding, Level
 from runtime.settings import Config, Environment, Settings
 from store.connection import StoreUnavailable, connect
-from store.inbox import open_inbox
+from store.incoming.inbox import open_inbox
 from store.outboxes.alerts import AlertOutbox
 from store.outboxes.system_incidents import SystemIncidents
 from store.scripts import Scripts

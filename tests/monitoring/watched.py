@@ -10,7 +10,7 @@ from monitoring.watchdog import Watchdog, judge_workers
 from runtime.settings import Alerts, Business, Config, Environment, Settings
 from sandbox.telegram.server import TelegramSandbox
 from store.health import SystemHealth
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.outboxes.alerts import AlertOutbox
 from store.outboxes.system_incidents import SystemIncidents
 from store.scripts import Scripts

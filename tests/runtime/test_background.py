@@ -191,7 +191,7 @@ WAITED_FOR = {
     "runtime/background.py": 2,
     "runtime/cancelling.py": 1,
     "store/server/confirmation.py": 1,
-    "store/inbox.py": 1,
+    "store/incoming/inbox.py": 1,
     "store/schedule.py": 1,
     "store/server/multiplexed.py": 1,
     "dispatcher/rounds.py": 2,

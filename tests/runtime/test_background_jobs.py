@@ -20,8 +20,8 @@ from store.connection import StoreBroken, StoreUnavailable, connect
 from store.failure_counts import count_in
 from store.health import SystemHealth
 from store.heartbeat import beat_for_ever
-from store.inbox import Inbox
-from store.known_messages import KnownMessages
+from store.incoming.inbox import Inbox
+from store.incoming.known_messages import KnownMessages
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.early_events import EarlyEvents
 from store.outboxes.unread_messages import UnreadMessages

@@ -30,16 +30,16 @@ from bot.incoming.events import (
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.settings import Account, Settings
 from store.connection import Store
-from store.conversations import Claimed, Conversations
-from store.decisions import MaySend
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.keys import conversation_key
-from store.lease import Incident, Lease, LeaseLost, OutcomeRefused
 from store.outboxes.comments import CommentOutbox
 from store.schedule import Schedule
 from store.schema.transitions import GONE, NONE
 from store.server.clock_watch import ClockWatch
-from store.views import ConversationUnreadable
+from store.turns.conversations import Claimed, Conversations
+from store.turns.decisions import MaySend
+from store.turns.lease import Incident, Lease, LeaseLost, OutcomeRefused
+from store.turns.views import ConversationUnreadable
 from tests.jumping_clock import MovedScripts, moved_texts
 
 ACCOUNT = Account(channel=Channel.INSTAGRAM, id="17841400000000042")

@@ -6,9 +6,9 @@ from typing import Any
 from bot.conversation import Conversation, PartState, Plan, PlanMeta
 from bot.outcome import Outcome
 from runtime.settings import Settings
-from store.conversations import Conversations
-from store.lease import Lease
 from store.scripts import Scripts
+from store.turns.conversations import Conversations
+from store.turns.lease import Lease
 
 _numbers = itertools.count()
 

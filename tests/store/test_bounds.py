@@ -9,7 +9,7 @@ from bot.outcome import SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Settings
 from store.health import SystemHealth
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.outboxes.alerts import AlertOutbox, WaitingAlert
 from store.outboxes.comments import CommentOutbox

@@ -8,12 +8,12 @@ from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from bot.outcome import Deferral
 from runtime.settings import Settings
 from sandbox.patience import PATIENCE_SECONDS
-from store.conversations import Claimed, Conversations
 from store.health import SystemHealth, overdue_after_seconds
 from store.heartbeat import beat_for_ever
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
 
 pytestmark = pytest.mark.anyio
 CONTACT = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")

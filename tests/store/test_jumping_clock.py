@@ -18,12 +18,9 @@ from runtime.settings import Account, Config, Debounce, Environment, Settings, S
 from store.accounts.pacing import Pacing, Slot
 from store.accounts.parking import Parking
 from store.connection import connect
-from store.conversations import Claimed, Conversations
-from store.decisions import MaySend, NotClaimed
 from store.health import SystemHealth, overdue_after_seconds
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.keys import parking_key
-from store.lease import LEASE_SECONDS, Lease
 from store.ledger import Ledger
 from store.outboxes.alerts import AlertOutbox, WaitingAlert
 from store.outboxes.comments import CommentOutbox
@@ -31,6 +28,9 @@ from store.outboxes.unread_messages import UnreadMessages
 from store.schedule import Due, Schedule
 from store.server.clock import ServerClock
 from store.server.clock_watch import AHEAD_MS, BACK_MS, ClockWatch, Told, jump_ms
+from store.turns.conversations import Claimed, Conversations
+from store.turns.decisions import MaySend, NotClaimed
+from store.turns.lease import LEASE_SECONDS, Lease
 from tests.jumping_clock import MovedScripts
 from tests.rooms import PRODUCT, ROOT, sources
 from tests.store.telling import answered

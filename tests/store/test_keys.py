@@ -30,11 +30,9 @@ from store.accounts.marks import Marks
 from store.accounts.pacing import Pacing, rate_limit_of
 from store.accounts.parking import Parking
 from store.connection import connect
-from store.conversations import Claimed, Conversations
 from store.failure_counts import count_in
 from store.health import SystemHealth
-from store.inbox import Inbox
-from store.lease import Incident
+from store.incoming.inbox import Inbox
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.early_events import EarlyEvents
 from store.outboxes.system_incidents import SystemIncidents
@@ -44,6 +42,8 @@ from store.schema.stamp import bring_up
 from store.scripts import Scripts
 from store.spending import Spending
 from store.telemetry import erase_telemetry
+from store.turns.conversations import Claimed, Conversations
+from store.turns.lease import Incident
 from tests.store.kept import kept_as_the_table_says
 from tests.store.lives import CONTACTS, Lives, ObservedScripts
 from worker.agent.generations import ask_later

@@ -6,14 +6,14 @@ from bot.conversation import PartState, PlanMeta
 from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.settings import Settings
-from store.conversations import Claimed, Conversations
 from store.hashing import key_of
-from store.inbox import Inbox
-from store.lease import Lease
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.ledger_checks import Fault, verify
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
+from store.turns.lease import Lease
 
 pytestmark = pytest.mark.anyio
 DAY_MS = 86_400_000

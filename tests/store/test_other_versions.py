@@ -7,8 +7,8 @@ from bot.incoming.events import Channel, Contact
 from runtime.clock import now_ms
 from runtime.settings import Account, Settings
 from store.accounts.ids import AccountIds, AccountIdStore
-from store.conversations import Claimed, Conversations
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
 from tests.store.telling import answered
 
 pytestmark = pytest.mark.anyio

@@ -7,10 +7,10 @@ from bot.incoming.events import Channel, Contact, CustomerMessage, Echo, Message
 from bot.outcome import SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Settings
-from store.conversations import Claimed, Conversations
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
 from tests.store.telling import answered
 
 pytestmark = pytest.mark.anyio

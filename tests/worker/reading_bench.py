@@ -15,9 +15,9 @@ from sandbox.patience import PATIENCE_SECONDS
 from store.accounts.ids import AccountIdStore
 from store.accounts.marks import Marks
 from store.accounts.pacing import Pacing
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
+from store.incoming.known_messages import KnownMessages
 from store.keys import FIRST_SEEN, RECONCILED
-from store.known_messages import KnownMessages
 from store.ledger import Ledger
 from store.outboxes.alerts import AlertOutbox
 from store.outboxes.system_incidents import SystemIncidents

@@ -7,10 +7,10 @@ import pytest
 from bot.outcome import Deferral, Outcome
 from runtime.clock import monotonic
 from store.connection import StoreUnavailable
-from store.conversations import Claimed
-from store.lease import LeaseLost
 from store.schedule import Schedule
-from store.scratchpad import Scratchpad
+from store.turns.conversations import Claimed
+from store.turns.lease import LeaseLost
+from store.turns.scratchpad import Scratchpad
 from tests.worker.turning import TurnBench
 from worker.delivery.waiting import TurnScratchpad
 from worker.lease_keeper import keep_lease

@@ -15,7 +15,7 @@ from sandbox.model.server import ModelStandIn
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.server import SandboxServer
 from store.connection import connect
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts

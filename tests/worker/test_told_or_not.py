@@ -7,9 +7,9 @@ import pytest
 from bot.conversation import PartState, PlanMeta
 from runtime.clock import now_ms
 from sandbox.meta.faults import Fault
-from store.conversations import Claimed, Conversations
-from store.decisions import AlreadyArrived
 from store.schedule import Schedule
+from store.turns.conversations import Claimed, Conversations
+from store.turns.decisions import AlreadyArrived
 from tests.worker.turning import TurnBench
 from worker.services import Services
 

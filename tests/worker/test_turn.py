@@ -9,7 +9,7 @@ from bot.outcome import Outcome
 from runtime.settings import Shift
 from sandbox.model.answers import Answer, ChatRequest
 from sandbox.model.faults import TAGS
-from store.decisions import ClaimRefusal, NotClaimed
+from store.turns.decisions import ClaimRefusal, NotClaimed
 from tests.worker.turning import TurnBench
 from worker.turn_end import Ended, Failed, Lost, Waits
 

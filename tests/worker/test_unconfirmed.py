@@ -13,12 +13,12 @@ from sandbox.meta.server import MetaSandbox
 from sandbox.model.server import ModelStandIn
 from sandbox.server import SandboxServer
 from store.connection import connect
-from store.conversations import Claimed
-from store.decisions import MaySend
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed
+from store.turns.decisions import MaySend
 from tests.replicated import Replicated
 from worker.services import Services, build_services
 from worker.take_turn import take_turn

@@ -12,12 +12,12 @@ from runtime.settings import Account
 from sandbox.meta.server import MetaSandbox
 from sandbox.model.faults import TAGS
 from sandbox.model.server import ModelStandIn
-from store.decisions import NotClaimed
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.ledger_checks import verify
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.decisions import NotClaimed
 from worker.services import Services
 from worker.take_turn import take_turn
 from worker.turn_end import TurnEnd

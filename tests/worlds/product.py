@@ -16,7 +16,7 @@ from bot.incoming.events import Event
 from runtime.config import CustomerLimits
 from runtime.settings import Account, Business, Config, Debounce, Environment, Settings, Shift
 from store.connection import Store, connect
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.schedule import Schedule
 from store.scripts import Scripts
 from store.server.clock import ServerClock

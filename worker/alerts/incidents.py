@@ -5,7 +5,7 @@ from dataclasses import replace
 from bot.alerts.alert import Alert
 from bot.conversation import Conversation
 from bot.messaging_window import MayWrite, WindowClosed
-from store.lease import Incident
+from store.turns.lease import Incident
 
 
 def incident(conversation: Conversation, rule: str, *, told: bool = False, detail: str = "") -> Incident:

@@ -9,7 +9,7 @@ from bot.incoming.reconciliation import is_automatic
 from clients.graph.errors import GraphAPIError
 from runtime.logging import get_logger
 from runtime.settings import Account
-from store.known_messages import Known
+from store.incoming.known_messages import Known
 from worker.backfill.reading import MustNotRead, Reading
 
 log = get_logger(__name__)

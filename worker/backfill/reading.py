@@ -13,8 +13,8 @@ from runtime.settings import Account, Settings
 from store.accounts.ids import AccountIdStore
 from store.accounts.pacing import NoSlot, Pacing, Slot
 from store.accounts.parking import Parked
-from store.inbox import Inbox
-from store.known_messages import Known, KnownMessages
+from store.incoming.inbox import Inbox
+from store.incoming.known_messages import Known, KnownMessages
 
 log = get_logger(__name__)
 

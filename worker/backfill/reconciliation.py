@@ -14,7 +14,7 @@ from runtime.clock import monotonic
 from runtime.logging import get_logger
 from runtime.settings import Account
 from store.accounts.marks import Marks
-from store.known_messages import Known
+from store.incoming.known_messages import Known
 from store.outboxes.system_incidents import SystemIncidents
 from worker.backfill.reading import MustNotRead, Reading
 

@@ -10,8 +10,8 @@ from runtime.background import Count, repeat
 from runtime.logging import get_logger
 from runtime.settings import Account
 from store.connection import StoreUnavailable
-from store.conversations import ACCOUNT_MISSING_SECONDS
 from store.outboxes.unread_messages import Unread, UnreadMessages
+from store.turns.conversations import ACCOUNT_MISSING_SECONDS
 from worker.backfill.reading import MustNotRead, Reading
 
 log = get_logger(__name__)

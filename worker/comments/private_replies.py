@@ -14,8 +14,8 @@ from runtime.logging import get_logger
 from runtime.settings import Account, Settings
 from store.accounts.pacing import NoSlot, Pacing
 from store.accounts.parking import Parked, Parking
-from store.conversations import ACCOUNT_MISSING_SECONDS
 from store.outboxes.comments import CommentOutbox, WaitingComment
+from store.turns.conversations import ACCOUNT_MISSING_SECONDS
 
 log = get_logger(__name__)
 

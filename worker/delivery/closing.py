@@ -6,7 +6,7 @@ from bot.conversation import Conversation, HistoryLine, PartKind, PartState, Pla
 from bot.outcome import Deferral, Outcome
 from runtime.config import CustomerLimits
 from runtime.logging import get_logger
-from store.lease import Incident, Lease, OutcomeRefused
+from store.turns.lease import Incident, Lease, OutcomeRefused
 from worker.alerts.incidents import incident
 from worker.delivery.progress import Progress
 from worker.delivery.steps import Close

@@ -16,8 +16,8 @@ from bot.outcome import Deferral, Outcome
 from bot.reply.splitting import limit_for, split_text
 from bot.text.language import script_language
 from runtime.config import CustomerLimits
-from store.decisions import AllTakenBack, AlreadyArrived, AlreadyIn, NewsCame, Planned
-from store.lease import Lease
+from store.turns.decisions import AllTakenBack, AlreadyArrived, AlreadyIn, NewsCame, Planned
+from store.turns.lease import Lease
 from worker.delivery.closing import close, finish, finish_with_nothing
 from worker.delivery.enclosures import send_enclosures
 from worker.delivery.progress import Progress

@@ -12,7 +12,7 @@ from clients.graph.errors import failure_of
 from runtime.logging import get_logger
 from store.accounts.pacing import NoSlot
 from store.accounts.parking import Parked
-from store.decisions import AlreadyIn, Overtaken, SendRefusal, Unconfirmed
+from store.turns.decisions import AlreadyIn, Overtaken, SendRefusal, Unconfirmed
 from worker.delivery.progress import Progress
 from worker.delivery.sending import Arrived, NotArrived, PartSender
 from worker.delivery.window import MessagingWindow

@@ -14,8 +14,8 @@ from runtime.logging import get_logger
 from runtime.settings import Account
 from store.accounts.pacing import NoSlot
 from store.accounts.parking import Parked, Parking
-from store.decisions import Overtaken, Unconfirmed
 from store.outboxes.alerts import AlertOutbox
+from store.turns.decisions import Overtaken, Unconfirmed
 from worker.delivery.steps import BeginAnew, Close, SayHandover, Wait, wait_parked
 from worker.delivery.window import MessagingWindow
 

@@ -20,11 +20,11 @@ from runtime.settings import Account
 from store.accounts.pacing import RateLimit, Slot, rate_limit_of
 from store.accounts.parking import Parking
 from store.connection import StoreUnavailable
-from store.conversations import Conversations
-from store.decisions import LeaseTooShort, MaySend, SendRefusal
-from store.lease import Lease, LeaseLost
-from store.plans import PLAIN
-from store.received_events import METADATA_PREFIX
+from store.incoming.received_events import METADATA_PREFIX
+from store.turns.conversations import Conversations
+from store.turns.decisions import LeaseTooShort, MaySend, SendRefusal
+from store.turns.lease import Lease, LeaseLost
+from store.turns.plans import PLAIN
 
 log = get_logger(__name__)
 

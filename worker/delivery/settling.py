@@ -10,8 +10,8 @@ from bot.incoming.backfill import SECOND_MS, ReadBack
 from bot.outcome import Deferral
 from runtime.logging import get_logger
 from runtime.settings import Account
-from store.conversations import Conversations
 from store.hashing import text_hash
+from store.turns.conversations import Conversations
 from worker.backfill.reading import MustNotRead, Reading
 from worker.delivery.steps import ReadAgain, SayHandover, Wait
 

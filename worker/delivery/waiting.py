@@ -1,8 +1,8 @@
 """Gives a conversation back for a time, with what the turn has looked up so far."""
 
 from bot.conversation import Conversation
-from store.lease import Lease
-from store.scratchpad import EMPTY_SCRATCHPAD, Scratchpad
+from store.turns.lease import Lease
+from store.turns.scratchpad import EMPTY_SCRATCHPAD, Scratchpad
 from worker.delivery.steps import Wait
 from worker.delivery.window import MessagingWindow
 from worker.turn_end import Waits

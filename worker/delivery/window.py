@@ -5,8 +5,8 @@ from collections.abc import Callable
 from bot.conversation import Conversation
 from bot.messaging_window import MayWrite, WindowClosed, may_write
 from runtime.logging import get_logger
-from store.conversations import Conversations
-from store.lease import Incident
+from store.turns.conversations import Conversations
+from store.turns.lease import Incident
 from worker.alerts.incidents import window_closing
 
 log = get_logger(__name__)

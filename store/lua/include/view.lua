@@ -1,7 +1,7 @@
 -- include: keys, clock, parking
 -- The answer of the scripts that begin or go on with a turn.
 
--- All that a turn must know, as store/conversations.py reads it, and whether (and for whom) its account rests.
+-- All that a turn must know, as store/turns/conversations.py reads it, and whether (and for whom) its account rests.
 local function view(word, cid, lines, inbox)
   local parked = parking_of(cid)
   local why = redis.call('GET', parked)

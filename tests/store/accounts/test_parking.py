@@ -9,12 +9,12 @@ from runtime.clock import now_ms
 from runtime.settings import Account, Settings
 from store.accounts.pacing import Pacing, rate_limit_of
 from store.accounts.parking import Parked, Parking, token_mark
-from store.conversations import Claimed, Conversations
-from store.decisions import MaySend
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.keys import parking_key
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
+from store.turns.decisions import MaySend
 
 pytestmark = pytest.mark.anyio
 

@@ -22,7 +22,7 @@ from runtime.config import StoreSettings
 from runtime.settings import Config, Environment, Settings
 from store.connection import NotConfirmed, Store, StoreBroken, StoreUnavailable, connect
 from store.health import SystemHealth
-from store.inbox import Inbox, open_inbox
+from store.incoming.inbox import Inbox, open_inbox
 from store.ledger import Ledger
 from store.outboxes.comments import CommentOutbox
 from store.outboxes.early_events import EarlyEvents

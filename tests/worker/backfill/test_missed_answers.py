@@ -7,9 +7,9 @@ from bot.incoming.events import Contact, CustomerMessage, MessageKind
 from runtime.clock import now_ms
 from runtime.settings import Account, Shift
 from store.accounts.pacing import Pacing
-from store.conversations import Claimed, Conversations
-from store.lease import Lease, LeaseLost
 from store.schedule import Schedule
+from store.turns.conversations import Claimed, Conversations
+from store.turns.lease import Lease, LeaseLost
 from tests.worker.reading_bench import INSTAGRAM, LOGIN, ReadingBench
 from worker.backfill.missed_answers import look_back
 

@@ -8,8 +8,8 @@ from bot.conversation import PartState
 from bot.outcome import Outcome
 from sandbox.meta.faults import Fault
 from store.accounts.parking import Parking
-from store.conversations import Conversations
 from store.telemetry import read_records
+from store.turns.conversations import Conversations
 from tests.worker.turning import ACCOUNT, TurnBench
 from worker.turn_end import Ended, Waits
 

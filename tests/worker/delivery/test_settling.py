@@ -6,7 +6,7 @@ from bot.conversation import Conversation, OpenMessage, Part, PartState, Plan
 from bot.incoming.events import Contact
 from clients.graph.api import GraphAPI
 from runtime.clock import now_ms
-from store.conversations import Conversations
+from store.turns.conversations import Conversations
 from tests.worker.reading_bench import INSTAGRAM, ReadingBench
 from worker.delivery.settling import Found, LookAgain, NotSent, Settlement, Settler
 

@@ -15,12 +15,12 @@ from runtime.clock import now_ms
 from runtime.settings import Account, Settings
 from store.accounts.pacing import Call, NoSlot, Pacing, RateLimit, Slot
 from store.accounts.parking import Parked, Parking
-from store.conversations import Claimed, Conversations
-from store.decisions import MaySend
-from store.inbox import Inbox
-from store.lease import Incident, Lease
+from store.incoming.inbox import Inbox
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
+from store.turns.decisions import MaySend
+from store.turns.lease import Incident, Lease
 
 pytestmark = pytest.mark.anyio
 

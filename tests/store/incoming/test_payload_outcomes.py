@@ -14,11 +14,11 @@ from bot.conversation import OpenMessage
 from bot.incoming.events import Channel
 from bot.incoming.meta_values import TEXT_LIMIT
 from runtime.settings import Account, Environment, Settings
-from store.conversations import Claimed, Conversations
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
 from tests.payloads import APP_ID, CUSTOMERS, INSTAGRAM, PAGE, names, raw
 from tests.payloads.ends import ENDS
 from tests.payloads.kinds import Answered, End, HumanAtWork, Nothing, Silenced, Told

@@ -11,12 +11,12 @@ from bot.outcome import Outcome, SilenceReason
 from runtime.clock import now_ms
 from runtime.config import CustomerLimits
 from runtime.settings import Settings
-from store.conversations import Claimed, Conversations
-from store.inbox import Inbox
-from store.lease import Lease
+from store.incoming.inbox import Inbox
 from store.schedule import Schedule
 from store.scripts import Scripts
 from store.spending import Spending
+from store.turns.conversations import Claimed, Conversations
+from store.turns.lease import Lease
 from tests.store.telling import answered
 from worker.limits import fields_of_turn
 

@@ -8,12 +8,12 @@ import pytest
 from bot.conversation import PartState, Plan, PlanMeta
 from bot.reply.rich_content import Link
 from runtime.settings import Settings
-from store.decisions import AlreadyIn
 from store.keys import conversation_key
-from store.plans import packed_meta, read_plan
 from store.scripts import Scripts
+from store.turns.decisions import AlreadyIn
+from store.turns.plans import packed_meta, read_plan
 from tests.store.lives import ObservedScripts
-from tests.store.turn_by_hand import CID, Turn
+from tests.store.turns.turn_by_hand import CID, Turn
 
 pytestmark = pytest.mark.anyio
 

@@ -10,11 +10,11 @@ from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Config, Debounce, Environment, Settings, Shift
 from store.connection import connect
-from store.lease import LeaseLost, OutcomeRefused
 from store.schema.transitions import CONVERSATION, GONE, NONE, PART, PART_STATES, STATES, changes_of
+from store.turns.lease import LeaseLost, OutcomeRefused
 from tests.rooms import sources
 from tests.store.lives import ACCOUNT, CONTACTS, TEXTS, Lives, ObservedScripts
-from tests.store.turn_by_hand import CONTACT, NothingToDoItWith, Turn
+from tests.store.turns.turn_by_hand import CONTACT, NothingToDoItWith, Turn
 
 pytestmark = pytest.mark.anyio
 

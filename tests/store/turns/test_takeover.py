@@ -21,13 +21,13 @@ from bot.incoming.events import (
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Account, Settings, Shift, ShiftOverride
-from store.conversations import Claimed, Conversations
-from store.decisions import AlreadyIn, MaySend, Planned
-from store.inbox import Inbox
-from store.lease import Lease, LeaseLost
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
+from store.turns.decisions import AlreadyIn, MaySend, Planned
+from store.turns.lease import Lease, LeaseLost
 from tests.store.telling import answered
 
 pytestmark = pytest.mark.anyio

@@ -1,6 +1,6 @@
 """The worker's side of Redis: claim a conversation, and record the facts about what was sent.
 
-What the claimer may then decide is its lease's (store/lease.py). Facts need none.
+What the claimer may then decide is its lease's (store/turns/lease.py). Facts need none.
 """
 
 import secrets
@@ -10,14 +10,14 @@ from bot.conversation import Conversation, PartState
 from runtime.logging import get_logger
 from runtime.settings import Settings
 from store.accounts.parking import token_mark
-from store.decisions import ClaimRefusal, NotClaimed
 from store.hashing import key_of
 from store.keys import CLOCK_AHEAD, EVENTS, conversation_key
-from store.lease import LEASE_SECONDS, Lease
 from store.limits import HISTORY_LINES
-from store.plans import part_state_of
 from store.scripts import Scripts
-from store.views import View, view_of
+from store.turns.decisions import ClaimRefusal, NotClaimed
+from store.turns.lease import LEASE_SECONDS, Lease
+from store.turns.plans import part_state_of
+from store.turns.views import View, view_of
 
 log = get_logger(__name__)
 

@@ -5,11 +5,11 @@ from bot.conversation import Conversation, Enclosure, PartKind, PartState, PlanM
 from bot.incoming.events import Comment, CustomerMessage, Deletion, Echo, Edit, Event, MessageKind, ThreadControl
 from bot.outcome import Deferral, Outcome, SilenceReason
 from runtime.settings import Settings
-from store.conversations import Claimed, Conversations
-from store.inbox import Inbox
-from store.lease import Incident, Lease
+from store.incoming.inbox import Inbox
 from store.outboxes.comments import CommentOutbox
 from store.schedule import Schedule
+from store.turns.conversations import Claimed, Conversations
+from store.turns.lease import Incident, Lease
 from tests.store.lives import ACCOUNT, CONTACTS, TEXTS, ObservedScripts
 
 CONTACT = CONTACTS[0]

@@ -12,9 +12,9 @@ from bot.incoming.events import Event, Noted
 from runtime.settings import Settings
 from store.connection import StoreUnavailable, connect, store_error
 from store.health import SystemHealth
+from store.incoming.received_events import fields_of
 from store.keys import CLOCK_AHEAD
 from store.outboxes.comments import CommentOutbox
-from store.received_events import fields_of
 from store.scripts import Scripts
 
 # Script calls on their way at once: while the first runs, the second gathers what comes. More gain nothing.

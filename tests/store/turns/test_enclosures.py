@@ -11,11 +11,11 @@ from bot.reply.layout import arrange
 from bot.reply.rich_content import Link, RichContent
 from runtime.clock import now_ms
 from runtime.settings import Settings, Shift
-from store.decisions import AlreadyIn, MaySend, Planned, SendAnswer
-from store.lease import Lease
-from store.plans import PLAIN, read_plan
 from store.scripts import Scripts
-from tests.store.test_takeover import CONTACT, Bench, human, message
+from store.turns.decisions import AlreadyIn, MaySend, Planned, SendAnswer
+from store.turns.lease import Lease
+from store.turns.plans import PLAIN, read_plan
+from tests.store.turns.test_takeover import CONTACT, Bench, human, message
 
 pytestmark = pytest.mark.anyio
 

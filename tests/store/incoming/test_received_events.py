@@ -33,7 +33,7 @@ from store.assembly.event_fields import (
     UnreadFields,
 )
 from store.hashing import key_of, text_hash
-from store.received_events import fields_of
+from store.incoming.received_events import fields_of
 
 INSTAGRAM = Contact(Channel.INSTAGRAM, "17841400000000042", "9001000000000123")
 MESSENGER = Contact(Channel.MESSENGER, "104400000000001", "7000000000000011")

@@ -17,7 +17,11 @@ from bot.outcome import Deferral, Outcome
 from runtime.logging import get_logger
 from store.accounts.pacing import RateLimit, slot_of
 from store.accounts.parking import Parked
-from store.decisions import (
+from store.limits import HISTORY_LINES
+from store.outboxes.alerts import packed
+from store.scripts import Scripts
+from store.server.confirmation import CONFIRM_SECONDS
+from store.turns.decisions import (
     AllTakenBack,
     AlreadyArrived,
     AlreadyIn,
@@ -30,13 +34,9 @@ from store.decisions import (
     SendAnswer,
     Unconfirmed,
 )
-from store.limits import HISTORY_LINES
-from store.outboxes.alerts import packed
-from store.plans import packed_meta, part_fields, part_state_of
-from store.scratchpad import EMPTY_SCRATCHPAD, Scratchpad
-from store.scripts import Scripts
-from store.server.confirmation import CONFIRM_SECONDS
-from store.views import View, kept_line, view_of
+from store.turns.plans import packed_meta, part_fields, part_state_of
+from store.turns.scratchpad import EMPTY_SCRATCHPAD, Scratchpad
+from store.turns.views import View, kept_line, view_of
 
 log = get_logger(__name__)
 

@@ -15,7 +15,7 @@ from bot.incoming.events import Channel, Contact, Media, MediaKind, conversation
 from bot.limits import DAY_MS, read_limited, read_turn
 from runtime.logging import get_logger
 from store.accounts.parking import parked_for
-from store.plans import read_plan
+from store.turns.plans import read_plan
 
 log = get_logger(__name__)
 

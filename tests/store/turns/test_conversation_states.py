@@ -19,13 +19,13 @@ from runtime.embedded import EmbeddedValkey
 from runtime.settings import Debounce, Settings
 from sandbox.patience import PATIENCE_SECONDS
 from store.connection import connect
-from store.conversations import Claimed, Conversations
-from store.decisions import AlreadyIn, ClaimRefusal, MaySend, NewsCame, NotClaimed, Overtaken, Planned
-from store.inbox import Inbox
-from store.lease import Lease, LeaseLost, OutcomeRefused
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.schedule import Schedule
 from store.scripts import Scripts
+from store.turns.conversations import Claimed, Conversations
+from store.turns.decisions import AlreadyIn, ClaimRefusal, MaySend, NewsCame, NotClaimed, Overtaken, Planned
+from store.turns.lease import Lease, LeaseLost, OutcomeRefused
 from tests.store.telling import arrives
 
 pytestmark = pytest.mark.anyio

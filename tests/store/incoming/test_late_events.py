@@ -7,11 +7,11 @@ from bot.outcome import Deferral, SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Settings, Shift
 from store.hashing import key_of
-from store.known_messages import Known, KnownMessages
-from store.lease import LeaseLost
+from store.incoming.known_messages import Known, KnownMessages
 from store.outboxes.unread_messages import UnreadMessages
 from store.scripts import Scripts
-from tests.store.test_takeover import CONTACT, Bench, human, message
+from store.turns.lease import LeaseLost
+from tests.store.turns.test_takeover import CONTACT, Bench, human, message
 
 pytestmark = pytest.mark.anyio
 

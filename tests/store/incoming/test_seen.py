@@ -6,7 +6,7 @@ from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind, 
 from bot.outcome import SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Settings
-from store.inbox import Inbox
+from store.incoming.inbox import Inbox
 from store.ledger import Ledger
 from store.limits import SEEN_SECONDS
 from store.scripts import Scripts

@@ -1,0 +1,1 @@
+"""What comes from Meta, on its way into the books, and what of it is known already."""

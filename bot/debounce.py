@@ -1,7 +1,7 @@
 """When is a burst over?
 
 The rule that serves customers is `due_at` in `store/lua/include/schedule.lua`. This is what it is held against: a test
-of random bursts asks both (tests/store/turns/test_conversation_states.py). Nothing else needs it.
+of random bursts asks both (tests/store/turns/test_any_life.py). Nothing else needs it.
 """
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -159,3 +160,25 @@ def test_make_help_names_every_command() -> None:
 
 def test_the_build_files_need_no_absolute_path() -> None:
     assert not re.search(r"CURDIR|abspath|realpath|\$\(PWD\)", text_of(ROOT / "Makefile"))
+
+
+MOST_LINES = 300
+MOST_FILES = 20
+
+
+def test_no_file_is_longer_than_one_can_read() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in our_files()
+        if path.suffix in (".py", ".lua") and (lines := len(text_of(path).splitlines())) > MOST_LINES
+    }
+
+    assert long == {}, "look for the second noun"
+
+
+def test_no_room_is_crowded() -> None:
+    rooms = Counter(
+        str(path.parent.relative_to(ROOT)) for path in our_files() if path.suffix in (".py", ".lua", ".json", ".md")
+    )
+
+    assert {room: files for room, files in rooms.items() if files > MOST_FILES} == {}, "give it a shelf"

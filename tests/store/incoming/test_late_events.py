@@ -11,7 +11,7 @@ from store.incoming.known_messages import Known, KnownMessages
 from store.outboxes.unread_messages import UnreadMessages
 from store.scripts import Scripts
 from store.turns.lease import LeaseLost
-from tests.store.turns.test_takeover import CONTACT, Bench, human, message
+from tests.store.turns.takeover.bench import CONTACT, Bench, human, message
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from store.scripts import Scripts
 from store.turns.decisions import AlreadyIn, MaySend, Planned, SendAnswer
 from store.turns.lease import Lease
 from store.turns.plans import PLAIN, read_plan
-from tests.store.turns.test_takeover import CONTACT, Bench, human, message
+from tests.store.turns.takeover.bench import CONTACT, Bench, human, message
 
 pytestmark = pytest.mark.anyio
 

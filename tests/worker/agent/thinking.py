@@ -16,7 +16,7 @@ from runtime import clock
 from runtime.config import CustomerLimits
 from runtime.files.prompts import PromptSet, load_prompts
 from runtime.settings import Model
-from sandbox.model.answers import Answer, ChatRequest
+from sandbox.model.answers import Answer, ChatRequest, tool_call
 from sandbox.model.faults import TAGS, Fault
 from sandbox.model.server import ModelStandIn
 from sandbox.patience import PATIENCE_SECONDS
@@ -101,3 +101,19 @@ class Bench:
         )
         budget = Budget(seconds, clock.monotonic() + seconds)
         return await agent.run(conversation or asked(), system=system, budget=budget, on_found=on_found)
+
+
+SEARCH = Answer(tool_calls=[tool_call("search_knowledge", {"query": "кружка"})], finish_reason="tool_calls")
+
+
+def searching(number: int) -> Answer:
+    call = tool_call("search_knowledge", {"query": f"кружка {number}"}, call_id=f"call_{number}")
+    return replace(SEARCH, tool_calls=[call])
+
+
+def text_of(request: dict[str, Any]) -> str:
+    return "\n".join(str(message.get("content")) for message in request["messages"])
+
+
+def costing(dollars: float, answer: Answer) -> Answer:
+    return replace(answer, usage={"prompt_tokens": 10, "completion_tokens": 10, "cost": dollars})

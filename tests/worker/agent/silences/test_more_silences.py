@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.model.faults import FAULTS, GOOD_TEXT, TAGS
 from sandbox.model.habits import HABITS
-from tests.worker.agent.test_forty_silences import FALLBACK, KICKED, MALFORMED, REPEATED, Fit, Row, rungs
+from tests.worker.agent.silences.catalogue import FALLBACK, KICKED, MALFORMED, REPEATED, Fit, Row, rungs
 from tests.worker.agent.thinking import RESCUE, Bench, good
 
 pytestmark = pytest.mark.anyio

@@ -1,8 +1,6 @@
-"""Every way to end without usable text that can be met over HTTP, played once and for good, streamed and in one piece:
-which rung speaks, after how many calls, what the customer reads, what the telemetry says."""
+"""Every way into silence, played once and for good through the real agent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,39 +8,18 @@ import pytest
 from bot.text.visible import is_blank
 from sandbox.model.faults import FAULTS, GOOD_TEXT, TAGS
 from sandbox.model.server import Script
+from tests.worker.agent.silences.catalogue import FALLBACK, KICKED, LOCK, MALFORMED, REPEATED, TIMED, Fit, Row, rungs
 from tests.worker.agent.thinking import RESCUE, Bench, good, prompts, whole
 from worker.agent.agent import AgentResult
-from worker.agent.agent_run import Budget
-from worker.agent.model_requests import deadlines_of
 
 pytestmark = pytest.mark.anyio
 
-KICKED = ("main", "kick_1", "kick_2", "fallback")
-REPEATED = ("main", "main", "fallback")
-FALLBACK = ("main", "fallback")
+
 CALLS_ON = ("main", "main", "main", "main", "kick_2", "fallback")  # three tool steps, then the chain of the last step
 
 
-@dataclass(frozen=True)
-class Row:
-    """`rule` is what the telemetry calls it; `rungs` the rungs asked when it plays for good, the second of which
-    rescues a fault that plays once. `whole` is the rule where a server that does not stream makes it another fault."""
-
-    rule: str
-    rungs: Sequence[str]
-    whole: "Row | None" = None
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Not a failure: this is what the customer reads."""
-
-    text: str
-
-
-LOCK = Row("reasoning_lock", KICKED)
-MALFORMED = Row("malformed", REPEATED)
 HELLO = GOOD_TEXT.removesuffix(TAGS).strip()
+
 
 SILENCES: dict[str, Row | Fit] = {
     # Nothing readable in an answer that looks like a success.
@@ -135,6 +112,8 @@ SILENCES: dict[str, Row | Fit] = {
     "529": Row("overloaded", REPEATED),
     "429": Row("overloaded", REPEATED),
 }
+
+
 # Calls that are run and answered: once they end well by themselves, for good at the forced last step.
 TOOL_FAULTS: dict[str, Sequence[str]] = {
     "same_call_repeated": CALLS_ON,
@@ -145,15 +124,8 @@ TOOL_FAULTS: dict[str, Sequence[str]] = {
     "unknown_tool": CALLS_ON[1:],  # two of them are enough
     "call_on_last_step": ("main",) * 20 + ("kick_2", "fallback"),
 }
-# What only time can tell, with the rungs asked in a budget of four seconds.
-TIMED: dict[str, Row] = {
-    "hang": Row("no_first_byte", FALLBACK),
-    "keepalive_forever": Row("no_first_byte", FALLBACK),
-    "stall": Row("idle", FALLBACK),
-    "drip": Row("deadline", FALLBACK),
-    "thinking_forever": Row("thinking_too_long", ("main", "kick_2", "fallback")),
-    "blanks_forever": Row("thinking_too_long", ("main", "kick_2", "fallback")),
-}
+
+
 ELSEWHERE = {
     "slow",  # an answer like any other, only later
     "kick_apology",  # means something only after a kick: below
@@ -169,10 +141,6 @@ def as_played(name: str, *, streamed: bool) -> Script:
 def row_of(name: str, *, streamed: bool) -> Row | Fit:
     row = SILENCES[name]
     return row.whole if isinstance(row, Row) and row.whole and not streamed else row
-
-
-def rungs(result: AgentResult) -> tuple[str, ...]:
-    return tuple(attempt.rung for attempt in result.attempts)
 
 
 def check_telemetry(result: AgentResult, requests: Sequence[dict[str, Any]]) -> None:
@@ -262,97 +230,3 @@ async def test_calls_for_good_end_at_the_forced_last_step(bench: Bench, name: st
     assert rungs(result) == tuple(TOOL_FAULTS[name])
     assert [a.verdict for a in result.attempts[:-3]] == ["tool_step"] * (len(TOOL_FAULTS[name]) - 3)
     check_telemetry(result, bench.model.requests)
-
-
-@pytest.mark.parametrize("name", TIMED)
-async def test_a_model_that_takes_all_the_time_once_leaves_enough_for_the_next(bench: Bench, name: str) -> None:
-    bench.model.script([FAULTS[name]])
-    bench.model.play_for_good(good())
-
-    result = await bench.run(seconds=4)
-
-    assert result.reply is not None
-    assert result.reply.text == RESCUE
-    assert rungs(result) == tuple(TIMED[name].rungs[:2])
-    assert result.attempts[0].rule == TIMED[name].rule
-
-
-def test_no_deadline_takes_what_is_kept_back_or_the_time_for_sending() -> None:
-    budget = Budget(60, ends_at=160)
-
-    deadlines = deadlines_of(budget, now=110, kept_back=15)
-
-    assert deadlines.total_seconds == 160 - 110 - 15 - budget.for_sending
-
-
-@pytest.mark.parametrize("name", TIMED)
-async def test_models_that_take_all_the_time_leave_enough_for_the_stub(bench: Bench, name: str) -> None:
-    bench.model.play_for_good(FAULTS[name])
-
-    result = await bench.run(seconds=4)
-
-    assert result.reply is None
-    assert rungs(result) == tuple(TIMED[name].rungs)
-    assert result.attempts[0].rule == TIMED[name].rule
-
-
-async def test_a_slow_answer_is_waited_for(bench: Bench) -> None:
-    bench.model.play_for_good(FAULTS["slow"])
-
-    result = await bench.run(seconds=6)
-
-    assert result.reply is not None
-    assert rungs(result) == ("main",)
-
-
-async def test_an_apology_for_the_silence_before_it_is_cut_from_the_answer(bench: Bench) -> None:
-    apology = "Извините, мой предыдущий ответ был пустым."
-    bench.model.script([FAULTS["reasoning_lock"], good(f"{apology} {RESCUE}")])
-
-    result = await bench.run()
-
-    assert result.reply is not None
-    assert result.reply.text == RESCUE
-
-
-async def test_a_recital_of_the_kick_is_not_shown(bench: Bench) -> None:
-    bench.model.script([FAULTS["reasoning_lock"], good(prompts().kick(1)), good()])
-
-    result = await bench.run()
-
-    assert result.reply is not None
-    assert result.reply.text == RESCUE
-    assert [a.rule for a in result.attempts] == ["reasoning_lock", "kick_leak", "ok"]
-
-
-async def test_half_a_price_before_an_error_is_never_shown(bench: Bench) -> None:
-    bench.model.script([FAULTS["error_after_text"]])
-    bench.model.play_for_good(good())
-
-    result = await bench.run()
-
-    assert result.reply is not None
-    assert result.reply.text == RESCUE
-    assert [a.rule for a in result.attempts] == ["stream_cut", "ok"]
-
-
-async def test_a_call_that_is_emitted_again_runs_once(bench: Bench) -> None:
-    bench.model.script([FAULTS["call_emitted_again"]])
-    bench.model.play_for_good(good())
-
-    result = await bench.run()
-
-    assert result.reply is not None
-    # Its stream has no reasoning to send back, so the server refuses the tool step, and it is told as plain words.
-    assert [a.verdict for a in result.attempts] == ["tool_step", "call_failed", "success"]
-    assert bench.model.requests[-1]["messages"][-1]["content"].count("search_knowledge") == 1
-
-
-async def test_two_silences_of_different_kinds_count_together(bench: Bench) -> None:
-    bench.model.script([FAULTS["reasoning_lock"], FAULTS["true_empty"], FAULTS["whitespace"], FAULTS["zero_width"]])
-    bench.model.play_for_good(FAULTS["tags_only"])
-
-    result = await bench.run()
-
-    assert result.reply is None
-    assert len(result.attempts) <= 6

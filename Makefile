@@ -32,8 +32,9 @@ demo: .venv/.installed ## play scripted conversations through the whole system (
 up: .venv/.installed ## run Nightshift: the Procfile, and an embedded Valkey unless REDIS_URL is set
 	@.venv/bin/nightshift up
 
+# Three processes for two cores: what plays whole conversations mostly waits. The longest files come first (conftest.py).
 test: .venv/.installed-dev ## run the tests (ARGS="-k window" passes on to pytest)
-	.venv/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
+	.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-fast: .venv/.installed-dev ## the pure tests and those of the store alone: no Celery, no server but Valkey (ARGS as above)
 	.venv/bin/python -m pytest -n 2 tests/bot tests/dispatcher tests/store --ignore tests/store/server $(ARGS)

@@ -4,6 +4,7 @@ What runs is what an operator runs: each line of the Procfile under plain `sh`, 
 the contract. The demo, the end-to-end tests and the benchmarks stand on it.
 """
 
+import asyncio
 import json
 import secrets
 import signal
@@ -28,6 +29,9 @@ from sandbox.ports import reserved_port
 from sandbox.server import SandboxServer
 from sandbox.stack_config import CONFIG, section_of, two_accounts
 from sandbox.telegram.server import TelegramSandbox
+from store.connection import connect
+from store.ledger import Ledger
+from store.scripts import Scripts
 
 ROOT = Path(__file__).resolve().parent.parent
 APP_SECRET = "sandbox-app-secret"  # noqa: S105 - signs what the sandbox itself sends
@@ -192,7 +196,20 @@ class Stack:
         )
 
     def ledger(self) -> dict[str, Any]:
-        """`nightshift ledger --json`, run as an operator would."""
+        """What `nightshift ledger --json` would print, read here: a process for each look costs more than a turn."""
+
+        async def read() -> dict[str, Any]:
+            url = self.environment["REDIS_URL"]
+            client = connect(url, max_connections=2, timeout_seconds=PATIENCE_SECONDS, client_name="sandbox")
+            try:
+                return (await Ledger(Scripts(client)).sums()).as_json()
+            finally:
+                await client.aclose()
+
+        return asyncio.run(read())
+
+    def ledger_command(self) -> dict[str, Any]:
+        """`nightshift ledger --json`, run as an operator would, and its `exit_code`."""
         done = subprocess.run(  # noqa: S603 - our own command
             [ROOT / ".venv/bin/python", "-m", "cli.main", "ledger", "--json"],
             env=self.environment,

@@ -1,5 +1,6 @@
 import signal
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,20 @@ def pytest_configure() -> None:
     """Whoever runs the tests in the background of a shell has them ignore Ctrl-C, and all that they start with them."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+LONGEST = ("test_benchmarks.py", "end_to_end", "sandbox", "cli", "test_start.py", "worker")
+"""What takes longest, first: a file of minutes that comes last keeps one process busy and the others idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In the order of `LONGEST`, else in the order that they have."""
+    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+
+    def place(item: pytest.Item) -> int:
+        return min((places[path] for path in (item.path, *item.path.parents) if path in places), default=len(LONGEST))
+
+    items.sort(key=place)
 
 
 @pytest.fixture

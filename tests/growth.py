@@ -11,7 +11,7 @@ from typing import TypeVar
 
 MOST = 2.5  # twice the work, and room for a logarithm and a cache that is too small; a square would be 4
 LEAST_SECONDS = 0.02  # of CPU in one measurement: a thousand times what the clock and a page fault add
-LEAST_ROUNDS, MOST_ROUNDS = 3, 12  # before work is called even, and before it is called uneven
+LEAST_ROUNDS, MOST_ROUNDS = 2, 12  # before work is called even, and before it is called uneven
 
 T = TypeVar("T")
 

@@ -42,14 +42,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def stack(running: Stack) -> Stack:
-    running.model.reset()
-    running.meta.reset()
-    running.telegram.messages.clear()
-    return running
-
-
-@pytest.fixture
 def customer(stack: Stack) -> Customer:
     return Customer(stack, new_customer())
 

@@ -13,7 +13,7 @@ from sandbox.meta.webhooks import WebhookItem
 from sandbox.model.answers import Answer
 from sandbox.model.shop_assistant import TAGS
 from sandbox.stack import APP_ID, Stack, new_customer
-from tests.end_to_end.people import Customer, since
+from tests.end_to_end.people import Customer, begin_anew, since
 from tests.end_to_end.test_meta_events import held_as
 
 TAKEOVER_MINUTES = 0.04
@@ -54,11 +54,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture
 def stack(house: Stack) -> Stack:
-    house.model.reset()
-    house.meta.reset()
-    house.meta.echo = "after"
-    house.telegram.messages.clear()
-    return house
+    return begin_anew(house)
 
 
 @pytest.fixture(params=["instagram", "messenger"])

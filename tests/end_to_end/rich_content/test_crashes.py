@@ -9,7 +9,7 @@ import redis
 from bot.incoming.events import conversation_id
 from sandbox.meta.faults import Fault
 from sandbox.stack import Stack, new_customer
-from tests.end_to_end.people import Customer, since
+from tests.end_to_end.people import Customer, begin_anew, since
 from tests.end_to_end.rich_content.structured import PAGE, PHOTO, WORDS, knows, reply
 
 
@@ -21,10 +21,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture
 def stack(running: Stack) -> Stack:
-    running.model.reset()
-    running.meta.reset()
+    begin_anew(running)
     running.meta.echo = "none"
-    running.telegram.messages.clear()
     return running
 
 

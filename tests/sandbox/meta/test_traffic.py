@@ -14,7 +14,7 @@ from sandbox.meta.faults import Fault
 from sandbox.model.answers import Answer
 from sandbox.model.shop_assistant import TAGS
 from sandbox.stack import Stack, new_customer
-from tests.end_to_end.people import Customer, one_burst, since
+from tests.end_to_end.people import Customer, begin_anew, one_burst, since
 
 LOGIN = Account(
     channel="instagram",
@@ -35,13 +35,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture
 def stack(house: Stack) -> Stack:
-    house.model.reset()
-    house.meta.reset()
-    house.meta.echo = "after"
-    house.telegram.messages.clear()
     with redis.Redis.from_url(house.valkey.url, decode_responses=True) as store:
         store.delete(*[f"ns:parked:{account.channel}:{account.id}" for account in house.meta.accounts])
-    return house
+    return begin_anew(house)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

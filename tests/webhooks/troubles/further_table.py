@@ -12,6 +12,7 @@ from tests.webhooks.troubles.trouble import (
     REFUSED_POSTS,
     ROUTING,
     SCALING,
+    SENDS,
     SIGNATURE,
     TAGS,
     TALKED_TO,
@@ -79,7 +80,7 @@ FURTHER_TROUBLES: dict[int, Trouble] = {
         "a closed window, tried three times",
         tests=(
             "tests/clients/graph/test_send_failures.py::test_a_closed_window_is_told_apart_from_other_refusals",
-            MAIN_JOB + "test_a_closed_window_expires_the_message_and_tells_the_managers",
+            SENDS + "test_a_closed_window_expires_the_message_and_tells_the_managers",
         ),
     ),
     37: Trouble(
@@ -108,7 +109,7 @@ FURTHER_TROUBLES: dict[int, Trouble] = {
     ),
     43: Trouble(
         "a customer who is gone, for ever tried again",
-        tests=(MAIN_JOB + "test_a_customer_who_is_gone_is_undeliverable",),
+        tests=(SENDS + "test_a_customer_who_is_gone_is_undeliverable",),
     ),
     44: Trouble(
         "a verification that needs the rest of the house",

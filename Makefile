@@ -37,7 +37,7 @@ test: .venv/.installed-dev ## run the tests (ARGS="-k window" passes on to pytes
 	.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-fast: .venv/.installed-dev ## the pure tests and those of the store alone: no Celery, no server but Valkey (ARGS as above)
-	.venv/bin/python -m pytest -n 2 tests/bot tests/dispatcher tests/store --ignore tests/store/server $(ARGS)
+	.venv/bin/python -m pytest -n 2 -m "not slow" tests/bot tests/dispatcher tests/store --ignore tests/store/server $(ARGS)
 
 check: .venv/.installed-dev ## format, lint, types and the import rules, without changing anything
 	.venv/bin/python -m ruff format --check

@@ -37,6 +37,7 @@ def test_nothing_around_a_key_is_an_error(key: str, around: list[str], address: 
         judge(Completion(f"{WORDS}{text}", finish_reason="stop"), ReplyContext("Сколько стоит?", ""))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -40,6 +40,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", HOSTILE)
 def test_the_work_of_judging_a_hostile_text_grows_with_its_length(seed: str) -> None:
     def act(text: str) -> None:

@@ -218,6 +218,7 @@ async def test_who_runs_already_runs_on_beside_a_newer_version(scripts: Scripts,
     assert [finding for finding in found if finding.level is Level.ERROR] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", ["webhooks", "dispatcher", "worker", "worker.beat", "worker.flower"])
 async def test_no_process_starts_on_what_a_newer_version_keeps(
     process: str, scripts: Scripts, valkey: EmbeddedValkey, tmp_path: Path

@@ -7,14 +7,11 @@ import threading
 from types import TracebackType
 from typing import Any
 
+import structlog
+
 from runtime.known_secrets import secrets_of
-from runtime.lean_imports import hidden
 from runtime.masking import know_secrets, masked
 from runtime.settings import Settings
-
-# 4 MB in every process, for tracebacks that show local variables: customers' numbers, our keys.
-with hidden("rich"):
-    import structlog
 
 
 def configure_logging(process: str, settings: Settings, *, level: str = "INFO") -> None:

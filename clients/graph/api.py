@@ -1,6 +1,6 @@
 """Speaks to Meta for one account: sends words and signs of life, reads back what arrived, looks up who writes."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -9,14 +9,12 @@ import httpx
 from bot.errors import Refused
 from bot.incoming.events import Channel
 from bot.reply.rich_content import Link
-from clients.graph.answers import PrivateReply, Profile, ReadMessage, Sent, milliseconds, read_message, rows_of, text_of
-from clients.graph.errors import BadContent, GraphAPIError, MessageUnreadable, SendOutcomeUnknown
+from clients.graph.answers import PrivateReply, Profile, Sent, rows_of, text_of
+from clients.graph.errors import BadContent, GraphAPIError, SendOutcomeUnknown
 from clients.graph.http import GraphHTTP
 from clients.graph.messages import file_message, image_message, template_message, text_message
 from runtime.settings import Account, Environment
 from store.accounts.ids import AccountIds
-
-_DETAILS = "id,message,from,to,created_time"
 
 
 class GraphAPI:
@@ -120,39 +118,6 @@ class GraphAPI:
         answer = await self._http.call("POST", f"{self._owner}/messages", body=body, harmless=True)
         return Sent("", answer.usage_percent)
 
-    async def fetch_recent_messages(
-        self,
-        customer_id: str,
-        limit: int = 5,
-        *,
-        since_ms: int = 0,
-        before_each: Callable[[], Awaitable[None]] | None = None,
-    ) -> list[ReadMessage]:
-        """The newest messages of the conversation with a customer, of both sides, newest first.
-
-        Where Meta lists bare ids, those from `since_ms` on are read one by one, each after `before_each`: every such
-        call counts in its limit.
-        """
-        query = {
-            "platform": self._account.channel.value,
-            "user_id": customer_id,
-            "fields": f"messages.limit({limit}){{{_DETAILS}}}",
-        }
-        _, answer, _ = await self._http.call("GET", f"{self._owner}/conversations", query=query, harmless=True)
-        found: list[ReadMessage] = []
-        for conversation in rows_of(answer):
-            for row in rows_of(conversation.get("messages")):
-                detailed = row
-                if "from" not in row:
-                    if 0 < milliseconds(row.get("created_time")) < since_ms:
-                        continue
-                    if before_each is not None:
-                        await before_each()
-                    detailed = await self._fetch_details(text_of(row.get("id")))
-                if message := read_message(detailed):
-                    found.append(message)
-        return sorted(found, key=lambda message: message.created_at_ms, reverse=True)[:limit]
-
     async def fetch_profile(self, customer_id: str) -> Profile:
         """Who the customer is. No consent, no access or no such person is an empty profile and no error."""
         fields = "id,name,first_name,last_name" if self._on_messenger else "name,username"
@@ -179,14 +144,6 @@ class GraphAPI:
         if not path:
             path, query = f"{self._owner}/conversations", {"platform": self._account.channel.value, **query}
         _, answer, _ = await self._http.call("GET", path, query=query, harmless=True)
-        return answer
-
-    async def _fetch_details(self, mid: str) -> Mapping[str, Any]:
-        """Where the list holds bare ids, as documented for Instagram Login, each message is read by itself."""
-        try:
-            _, answer, _ = await self._http.call("GET", quote(mid, safe=""), query={"fields": _DETAILS}, harmless=True)
-        except MessageUnreadable:
-            return {}
         return answer
 
 

@@ -102,11 +102,6 @@ class PromptSet:
             raise ValueError(f"there is no kick {number}, only 1 to {len(self._kicks)}")
         return self._kicks[number - 1]
 
-    @property
-    def line_locales(self) -> tuple[str, ...]:
-        """The languages in which the bot can speak by itself."""
-        return tuple(self._lines)
-
     def line(self, name: str, locale: str | None = None) -> str:
         """What the bot says by itself, in the customer's language where there is one, else in the business's.
 

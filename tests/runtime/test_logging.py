@@ -96,11 +96,3 @@ def test_a_traceback_shows_no_values(app_env: str) -> None:
 
     assert stream.getvalue().count("ValueError: cannot call <number>") == 2
     assert WORDS not in stream.getvalue()
-
-
-def test_no_process_takes_rich_along_for_its_logs() -> None:
-    program = "import sys, runtime.logging; import structlog.dev; print('rich' in sys.modules, structlog.dev.rich)"
-
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
-
-    assert said.stdout.split() == ["False", "None"]

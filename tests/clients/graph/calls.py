@@ -6,6 +6,9 @@ from pydantic import SecretStr
 from starlette.responses import Response
 
 from bot.incoming.events import Channel
+from clients.graph.api import GraphAPI
+from clients.graph.reading import GraphReading, Thread
+from runtime.clock import now_ms
 from runtime.settings import Account, Environment
 from sandbox.meta.server import MetaSandbox
 
@@ -39,3 +42,8 @@ class Recorder:
 
 def environment(graph: str, instagram: str | None = None) -> Environment:
     return Environment(graph_api_url=graph, instagram_api_url=graph if instagram is None else instagram)
+
+
+async def read_back(graph: GraphAPI) -> Thread | None:
+    """The conversation with `CUSTOMER`, as Meta keeps it."""
+    return await GraphReading(graph).thread_with(CUSTOMER, now_ms=now_ms(), limit=5)

@@ -27,6 +27,7 @@ from runtime.settings import Account, Environment
 from sandbox.meta.server import MetaSandbox
 from sandbox.meta.table import BY_NAME, ROWS, Meaning, Row
 from sandbox.server import SandboxServer
+from tests.clients.graph.calls import read_back
 
 pytestmark = pytest.mark.anyio
 
@@ -102,7 +103,7 @@ async def test_a_message_past_reading_says_so(meta: MetaSandbox, graph: GraphAPI
     meta.refuse_as("message_unreadable")
 
     with pytest.raises(MessageUnreadable):
-        await graph.fetch_recent_messages(CUSTOMER)
+        await read_back(graph)
 
 
 def test_rows_have_names_of_their_own() -> None:

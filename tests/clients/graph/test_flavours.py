@@ -153,25 +153,6 @@ async def test_conversations_come_in_pages_newest_first(meta: MetaSandbox, http:
     assert "paging" not in second
 
 
-async def test_only_what_was_not_read_yet_is_read_one_by_one(meta: MetaSandbox, http: httpx.AsyncClient) -> None:
-    for number in range(4):
-        at_ms = 1_790_000_000_000 + number * 60_000
-        meta.store.note_item(meta.text(CUSTOMER, f"Hi {number}", account=LOGIN, at_ms=at_ms))
-    waited = 0
-
-    async def stand_in_line() -> None:
-        nonlocal waited
-        waited += 1
-
-    found = await GraphAPI(http, account=LOGIN, env=environment(meta)).fetch_recent_messages(
-        CUSTOMER, limit=10, since_ms=1_790_000_100_000, before_each=stand_in_line
-    )
-
-    assert [message.text for message in found] == ["Hi 3", "Hi 2"]
-    assert waited == 2
-    assert meta.served["reads"] == 3
-
-
 @pytest.mark.parametrize(
     ("account", "fields", "code"),
     [

@@ -1,71 +1,25 @@
-"""What is read from Meta: recent messages, profiles."""
-
-import time
+"""What is looked up at Meta: profiles, and reads that fail."""
 
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
-from clients.graph.answers import Profile, ReadMessage
+from clients.graph.answers import Profile
 from clients.graph.api import GraphAPI
 from clients.graph.errors import (
     GraphAPIUnavailable,
     TokenInvalid,
 )
 from runtime.settings import Account
-from sandbox.server import SandboxServer
-from tests.clients.graph.calls import CUSTOMER, FLAVOURS, INSTAGRAM, INSTAGRAM_LOGIN, MESSENGER, Meta, environment
+from tests.clients.graph.calls import (
+    CUSTOMER,
+    INSTAGRAM,
+    INSTAGRAM_LOGIN,
+    MESSENGER,
+    Meta,
+    read_back,
+)
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.mark.parametrize("account", FLAVOURS)
-async def test_recent_messages_of_both_sides_are_read_back(
-    meta: Meta, http: httpx.AsyncClient, account: Account
-) -> None:
-    meta.sandbox.accounts = [account]
-    at_ms = int(time.time() * 1000) - 60_000
-    meta.sandbox.store.note_item(
-        meta.sandbox.text(CUSTOMER, "Is it in stock?", mid="mid-1", at_ms=at_ms, account=account)
-    )
-    meta.sandbox.store.note_item(meta.sandbox.text("1", "Another customer", account=account))
-    meta.sandbox.set_limits()
-    graph = GraphAPI(http, account=account, env=meta.env)
-    mid = (await graph.send_text(CUSTOMER, "Yes, two left.")).mid
-
-    newest, oldest = await graph.fetch_recent_messages(CUSTOMER)
-
-    assert (newest.id, newest.from_id, newest.to_ids) == (mid, account.id, (CUSTOMER,))
-    assert newest.text == "Yes, two left."
-    assert abs(newest.created_at_ms - meta.sandbox.sent[0]["at"] * 1000) <= 1000
-    assert oldest == ReadMessage("mid-1", CUSTOMER, (account.id,), "Is it in stock?", at_ms // 1000 * 1000)
-    assert await graph.fetch_recent_messages(CUSTOMER, limit=1) == [newest]
-    assert await graph.fetch_recent_messages("404") == []
-
-
-async def test_bare_ids_are_read_one_by_one(http: httpx.AsyncClient) -> None:
-    async def conversations(_: Request) -> Response:
-        rows = [{"id": "a"}, {"id": "gone"}, {"id": "b", "from": {"id": "2"}, "created_time": 1790000009}]
-        return JSONResponse({"data": [{"id": "t1", "messages": {"data": rows}}, {"id": "t2"}]})
-
-    async def message(request: Request) -> Response:
-        if request.path_params["mid"] == "gone":
-            return JSONResponse({"error": {"code": 9000001}}, status_code=400)
-        row = {"id": "a", "from": {"id": "1"}, "to": {"data": [{"id": "2"}]}, "message": "Hi"}
-        return JSONResponse(row | {"created_time": "2026-11-30T08:59:58+0000"})
-
-    routes = [Route("/v26.0/{owner}/conversations", conversations), Route("/v26.0/{mid}", message)]
-    with SandboxServer(Starlette(routes=routes)) as server:
-        graph = GraphAPI(http, account=INSTAGRAM_LOGIN, env=environment(server.url))
-        found = await graph.fetch_recent_messages(CUSTOMER)
-
-    assert found == [
-        ReadMessage("a", "1", ("2",), "Hi", 1796029198000),
-        ReadMessage("b", "2", (), "", 1790000009000),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +33,7 @@ async def test_a_read_that_fails_can_simply_be_tried_again(
     getattr(meta.sandbox, fault)(calls, on="reads")
 
     with pytest.raises(GraphAPIUnavailable):
-        await GraphAPI(http, account=MESSENGER, env=meta.env).fetch_recent_messages(CUSTOMER)
+        await read_back(GraphAPI(http, account=MESSENGER, env=meta.env))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from clients.graph.errors import AccountRestricted, Throttled
 from runtime.settings import Account
 from sandbox.meta.limits import Limits
 from sandbox.meta.server import MetaSandbox
+from tests.clients.graph.calls import read_back
 from tests.sandbox.meta.traffic.calls import (
     BOTH,
     CUSTOMER,
@@ -30,15 +31,15 @@ async def test_a_third_read_within_a_second_is_throttled_for_its_account_alone(
 ) -> None:
     graph = graph_of(meta, http, account)
     for _ in range(2):
-        await graph.fetch_recent_messages(CUSTOMER)
+        await read_back(graph)
 
     with pytest.raises(Throttled) as caught:
-        await graph.fetch_recent_messages(CUSTOMER)
+        await read_back(graph)
 
     assert (caught.value.code, caught.value.retry_after_seconds) == (code, 60)
     assert [throttled["account"] for throttled in meta.throttled] == [account.id]
     [other] = [a for a in BOTH if a is not account]
-    await graph_of(meta, http, other).fetch_recent_messages(CUSTOMER)
+    await read_back(graph_of(meta, http, other))
     await graph.send_text(CUSTOMER, "Hi")
 
 

@@ -17,7 +17,7 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-LONGEST = ("test_benchmarks.py", "end_to_end", "sandbox", "cli", "test_start.py", "worker")
+LONGEST = ("test_benchmarks.py", "end_to_end", "sandbox", "cli", "runtime/test_start.py", "worker")
 """What takes longest, first: a file of minutes that comes last keeps one process busy and the others idle."""
 
 

@@ -26,7 +26,7 @@ DECLARATIONS = {"settings.py", "config.py"}
 NAMES = {
     "env": {"env"},
     "accounts": {"account", "a", "_account"},
-    "shift": {"shift", "rules", "shift_of"},
+    "shift": {"shift", "rules", "shift_of", "_shift"},
     "model": {"model", "_model", "model_of"},
     "ladder": {"entry", "ladder"},
     "media": {"media", "settings"},

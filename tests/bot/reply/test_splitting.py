@@ -1,6 +1,6 @@
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.reply.splitting import limit_for, split_text
@@ -48,12 +48,18 @@ def test_parts_fit_and_join_back_to_the_text(text: str, limit: int) -> None:
         position = found + len(part)
 
 
+def readable(text: str) -> list[str]:
+    """A part that would hold no more than a lone sign is left out, so signs between two cuts do not count."""
+    return [cluster for cluster in regex.findall(r"\X", text) if not is_blank(cluster)]
+
+
 @given(TEXTS, st.integers(min_value=60, max_value=200))
+@example("👨\u200d👩\u200d👧\u200d👦ééhttps://shop.example/a?b=c1.1.", 60)
 def test_words_and_clusters_stay_whole(text: str, limit: int) -> None:
     parts = split_text(text, max_bytes=limit)
     clusters = set(regex.findall(r"\X", text))
 
-    assert without_space("".join(parts)) == without_space(text) or is_blank(text) or any(map(is_blank, text.split()))
+    assert readable("\n".join(parts)) == readable(text)
     assert set(regex.findall(r"\X", "".join(f"{part}\n" for part in parts))) - {"\n"} <= clusters
 
 

@@ -28,7 +28,7 @@ from tests.store.turns.states import CONTACT, echo, message
 pytestmark = pytest.mark.anyio
 
 
-@hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(gaps=st.lists(st.integers(0, 60), min_size=1, max_size=6), quiet=st.integers(0, 80), cap=st.integers(0, 200))
 def test_lua_and_python_agree_on_when_a_burst_is_over(
     valkey: EmbeddedValkey, settings: Settings, gaps: list[int], quiet: int, cap: int
@@ -78,7 +78,7 @@ STEPS = st.sampled_from(
 )
 
 
-@hypothesis_settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, min_size=1, max_size=40))
 def test_the_books_balance_after_every_step_of_any_life(
     valkey: EmbeddedValkey, settings: Settings, steps: list[str]

@@ -45,9 +45,9 @@ def merged_environment(path: Path, environ: Mapping[str, str]) -> dict[str, str]
     return {**environ, **read_env_file(path), **{name: value for name, value in environ.items() if value}}
 
 
-def adopt_env_file(path: Path = ENV_FILE) -> None:
+def adopt_env_file() -> None:
     """Make `.env` part of this process's environment, for a command that reads the settings."""
-    os.environ.update(merged_environment(path, os.environ))
+    os.environ.update(merged_environment(ENV_FILE, os.environ))
 
 
 def read_example(path: Path) -> list[Variable]:

@@ -10,8 +10,8 @@ from rich.table import Table
 BAR = 24
 
 
-def show_report(report: Mapping[str, Any], *, since: datetime, until: datetime, console: Console | None = None) -> None:
-    console = console or Console()
+def show_report(report: Mapping[str, Any], *, since: datetime, until: datetime) -> None:
+    console = Console()
     console.print(f"[bold]Report[/] {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} ({until:%Z})")
     if not report["complete"]:
         console.print("Older records of the span are gone: the stream holds a limited number of turns.")

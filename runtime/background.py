@@ -164,14 +164,14 @@ class Background:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
-    async def aclose(self, *, seconds: float = STOP_SECONDS) -> None:
-        """Cancel all of them, and wait for their ends for so long at most."""
+    async def aclose(self) -> None:
+        """Cancel all of them, and wait for their ends for `STOP_SECONDS` at most."""
         self._closing = True
         running = set(self._tasks)
         for task in running:
             task.cancel()
         if running:
-            _, late = await asyncio.wait(running, timeout=seconds)
+            _, late = await asyncio.wait(running, timeout=STOP_SECONDS)
             for task in late:
                 log.warning("background_job_does_not_stop", job=task.get_name())
 

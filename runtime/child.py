@@ -20,7 +20,6 @@ _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 def start_child(
     command: Sequence[str],
     *,
-    on_parent_death: signal.Signals = signal.SIGTERM,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     output: int | IO[bytes] | None = None,
@@ -32,7 +31,7 @@ def start_child(
     `umask` is the child's; -1 leaves it as it is. Call it from a thread that stays: to the kernel the parent is the
     thread that made the child.
     """
-    tied = [sys.executable, "-I", "-S", __file__, str(int(on_parent_death)), str(os.getpid()), *command]
+    tied = [sys.executable, "-I", "-S", __file__, str(int(signal.SIGTERM)), str(os.getpid()), *command]
     return subprocess.Popen(  # noqa: S603  the command is the caller's, and no shell reads it
         tied if sys.platform == "linux" else list(command),
         stdin=subprocess.DEVNULL,

@@ -14,7 +14,7 @@ from runtime.masking import know_secrets, masked
 from runtime.settings import Settings
 
 
-def configure_logging(process: str, settings: Settings, *, level: str = "INFO") -> None:
+def configure_logging(process: str, settings: Settings) -> None:
     """Route structlog and the standard library through one formatter, once per process; its secrets are masked from
     now on. What ends the process or a thread goes the same way: Python's own last words would not be masked."""
     know_secrets(secrets_of(settings))
@@ -42,7 +42,7 @@ def configure_logging(process: str, settings: Settings, *, level: str = "INFO") 
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level)
+    root.setLevel(logging.INFO)
     # httpx logs full URLs at INFO, and Telegram's token is part of the URL.
     for noisy in ("httpx", "httpcore", "telegram", "aiohttp.access"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -2,11 +2,16 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import httpx
+import hypothesis
 import pytest
 
+from clients.http import make_http_client
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Account, Config, Debounce, Environment, Settings, Shift
+from sandbox.model.server import ModelStandIn
 from sandbox.patience import PATIENCE_SECONDS
+from sandbox.server import SandboxServer
 from store.connection import connect
 from store.scripts import Scripts
 
@@ -15,6 +20,11 @@ def pytest_configure() -> None:
     """Whoever runs the tests in the background of a shell has them ignore Ctrl-C, and all that they start with them."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# A busy machine is no counterexample: how long one example takes decides nothing. A test that hangs has its own limit.
+hypothesis.settings.register_profile("house", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("house")
 
 
 LONGEST = ("test_benchmarks.py", "end_to_end", "sandbox", "cli", "runtime/test_start.py", "worker")
@@ -48,6 +58,20 @@ async def scripts(valkey: EmbeddedValkey) -> AsyncIterator[Scripts]:
     await client.flushall()
     yield Scripts(client)
     await client.aclose()
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    async with make_http_client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def model_server_of_session() -> Iterator[tuple[ModelStandIn, SandboxServer]]:
+    """Starting and stopping a server costs a quarter of a second, so all tests share one."""
+    model = ModelStandIn()
+    with model.serve() as server:
+        yield model, server
 
 
 @pytest.fixture

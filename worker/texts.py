@@ -35,14 +35,14 @@ class Texts:
     media: MediaPorts
 
 
-def load_texts(settings: Settings, root: Path = ROOT) -> Texts:
+def load_texts(settings: Settings) -> Texts:
     """Raise `PromptsInvalid`, `KnowledgeInvalid` or `MediaInvalid` naming what is wrong."""
     config = settings.config
     keys = {AgentKey("prompts", config.business.locale, config.model.name)}
     keys |= {agent_key_of(settings, account) for account in config.accounts}
     return Texts(
-        prompts={key: load_prompts(root / key.folder, key.locale) for key in keys},
-        tools=ToolBox([search_tool(load_knowledge(root / "knowledge"))]),
-        words=load_alert_words(root / "prompts", config.business.locale),
+        prompts={key: load_prompts(ROOT / key.folder, key.locale) for key in keys},
+        tools=ToolBox([search_tool(load_knowledge(ROOT / "knowledge"))]),
+        words=load_alert_words(ROOT / "prompts", config.business.locale),
         media=find_media_ports(config.media),
     )

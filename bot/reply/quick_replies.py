@@ -31,7 +31,6 @@ from bot.text.visible import is_blank, visible_text
 # What both channels take; longer titles are cut by Meta in the middle of a word.
 MOST_BUTTONS = 13
 TITLE_CHARS = 20
-SEPARATOR = "|"
 MOST_CHARS, MOST_LINES = 600, 2 * MOST_BUTTONS  # of a block on several lines
 
 _KEY = r"(?P<key>BUTTONS?|QUICK[ _]?REPL(?:Y|IES)|КНОПК[ИА])"

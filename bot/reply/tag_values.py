@@ -7,7 +7,6 @@ TAG_KEYS = ("VERDICT", "TASK", "STAGE")
 # What kind of talk it was, and how warm the lead is. A verdict is a kind, a temperature, or both joined by "|".
 VERDICT_KINDS = frozenset({"CHAT_ONLY"})
 TEMPERATURES = frozenset({"COLD", "WARM", "HOT"})
-VERDICTS = VERDICT_KINDS | TEMPERATURES
 
 # What a manager should do next. CALL without a phone number is allowed: the task then says that there is none.
 TASKS = frozenset({"NONE", "CALL", "MESSAGE", "MEETING"})
@@ -43,10 +42,6 @@ def parse_value(key: str, raw: str) -> str | None:
             return word if word in STAGES else None
         case _:
             return None
-
-
-def is_hot(verdict: str) -> bool:
-    return "HOT" in verdict.split("|")
 
 
 def _verdict(value: str) -> str | None:

@@ -6,9 +6,8 @@ tag a line, all in one bracket. Prose that happens to hold such a word ("Эта�
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import regex
 
@@ -50,7 +49,7 @@ class TaggedReply:
     """A reply without its tags, and what they said.
 
     `verdict` and `task` fall back to their defaults, `stage` to the previous one; `missing` lists the keys that had no
-    valid value, `invalid` counts recognised tags whose value was not, `cut_by_guard`: the last guard had to cut.
+    valid value, `invalid` counts recognised tags whose value was not.
     `buttons` are answers for the customer to tap, `rich_content` is what else comes with the words.
     """
 
@@ -60,7 +59,6 @@ class TaggedReply:
     stage: str
     missing: tuple[str, ...]
     invalid: int
-    cut_by_guard: bool
     buttons: tuple[str, ...] = ()
     rich_content: RichContent = NO_RICH_CONTENT
 
@@ -74,27 +72,22 @@ class _Tag:
     counts: bool = True  # False for the closing half of <STAGE>...</STAGE>
 
 
-def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[str, str] | None = None) -> TaggedReply:
-    """Cut all tags from `text` and read them; of several valid values of a key the last one counts.
-
-    `aliases` adds spellings of the keys, e.g. {"HERO": "STAGE"}.
-    """
-    names = _ALIASES | {alias.upper(): key for alias, key in (aliases or {}).items()}
-    key_pattern = _key_pattern(tuple(sorted(names)))
+def parse_tags(text: str, *, previous_stage: str = "CONSULT") -> TaggedReply:
+    """Cut all tags from `text` and read them; of several valid values of a key the last one counts."""
     found: dict[str, str] = {}
     invalid = 0
     parted = take_buttons(text.replace(_CUT, ""))
     laid = take_rich_content(parted.text)
     cut = laid.text
     for _ in range(_MAX_PASSES):
-        tags = _find_tags(cut, key_pattern, names)
+        tags = _find_tags(cut)
         if not tags:
             break
         found.update({tag.key: tag.value for tag in tags if tag.value is not None})
         invalid += sum(tag.value is None and tag.counts for tag in tags)
         cut = _cut_spans(cut, tags)
     # Cutting tags may have closed what was open.
-    guarded = take_rich_content(take_buttons(_guard(cut, key_pattern, names)).text).text
+    guarded = take_rich_content(take_buttons(_guard(cut)).text).text
     return TaggedReply(
         text=guarded,
         verdict=found.get("VERDICT", DEFAULT_VERDICT),
@@ -102,7 +95,6 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
         stage=found.get("STAGE", previous_stage),
         missing=tuple(key for key in TAG_KEYS if key not in found),
         invalid=invalid,
-        cut_by_guard=guarded != cut,
         buttons=parted.titles,
         rich_content=laid.rich_content,
     )
@@ -111,7 +103,7 @@ def parse_tags(text: str, *, previous_stage: str = "CONSULT", aliases: Mapping[s
 def neutralise_tags(text: str) -> str:
     """Customer text with full-width signs where it imitates a tag, so that the model takes it for the quote it is."""
     folded = fold_confusables(text)
-    hits = list(_key_pattern(tuple(sorted(_ALIASES))).finditer(folded))
+    hits = list(_key_pattern().finditer(folded))
     if not hits:
         return text
     signs = list(text)
@@ -124,9 +116,9 @@ def neutralise_tags(text: str) -> str:
     return "".join(signs)
 
 
-@lru_cache(maxsize=16)
-def _key_pattern(aliases: tuple[str, ...]) -> "regex.Pattern[str]":
-    keys = "|".join(regex.escape(key) for key in sorted({*TAG_KEYS, *aliases}, key=len, reverse=True))
+@cache
+def _key_pattern() -> "regex.Pattern[str]":
+    keys = "|".join(regex.escape(key) for key in sorted({*TAG_KEYS, *_ALIASES}, key=len, reverse=True))
     dressing = r"[\"'*_`]{0,3}[ ]{0,3}"
     sign = r"(?:[\])}]{1,2}(?=[ ]?[:=]))?[ ]?(?P<sign>[:=>]|-{1,2}>?|[–—→])"
     return regex.compile(
@@ -134,14 +126,14 @@ def _key_pattern(aliases: tuple[str, ...]) -> "regex.Pattern[str]":
     )
 
 
-def _find_tags(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str]) -> list[_Tag]:
+def _find_tags(text: str) -> list[_Tag]:
     folded = fold_confusables(text)
-    hits = list(key_pattern.finditer(folded))
+    hits = list(_key_pattern().finditer(folded))
     tags = [_Tag(loose.start(), loose.end(), "STAGE", None) for loose in _LOOSE.finditer(folded)]
     last: _Tag | None = None
     for index, hit in enumerate(hits):
         following = hits[index + 1].start() if index + 1 < len(hits) else len(folded)
-        tag = _read_hit(folded, hit, following, last, names)
+        tag = _read_hit(folded, hit, following, last)
         if tag is not None:
             last = tag
             tags.append(tag)
@@ -151,12 +143,10 @@ def _find_tags(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str,
     return sorted(tags, key=lambda tag: tag.start)
 
 
-def _read_hit(
-    folded: str, hit: "regex.Match[str]", following: int, last: _Tag | None, names: Mapping[str, str]
-) -> _Tag | None:
+def _read_hit(folded: str, hit: "regex.Match[str]", following: int, last: _Tag | None) -> _Tag | None:
     """The tag at this key, or None where the key is a word of the prose."""
     word: str = hit["key"]
-    key = names.get(word.upper(), word.upper())
+    key = _ALIASES.get(word.upper(), word.upper())
     opener = _opener_before(folded, hit.start(), last.end if last else 0)
     if hit["sign"] == ">" and (opener is None or folded[opener] != "<"):
         return None  # ">" is a sign only in <STAGE>CONSULT</STAGE>
@@ -243,11 +233,11 @@ def _tidy(text: str) -> str:
 _TAG_LEFT = regex.compile(r"(?<![^\W_])[\[({<]{0,3}[ ]?(?:VERDICT|TASK|STAGE)[\"'*_`]{0,3}[ ]{0,3}[:=]")
 
 
-def _guard(text: str, key_pattern: "regex.Pattern[str]", names: Mapping[str, str]) -> str:
+def _guard(text: str) -> str:
     """The last line of defence: whatever still looks like a tag of ours goes, to the end of its line."""
     lines: list[str] = []
     for line in text.split("\n"):
         found = _TAG_LEFT.search(fold_confusables(line))
         rest = line[: found.start()].rstrip() if found else line
-        lines.append("" if _find_tags(rest, key_pattern, names) else rest)
+        lines.append("" if _find_tags(rest) else rest)
     return text if lines == text.split("\n") else _tidy("\n".join(lines))

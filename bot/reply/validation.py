@@ -48,7 +48,6 @@ class ReplyContext:
     system_prompt: str
     kick: str = ""
     last_step: bool = False
-    tools_offered: bool = True
     previous_stage: str = "CONSULT"
     tool_names: tuple[str, ...] = ()
     quotable: str = ""

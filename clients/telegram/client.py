@@ -121,9 +121,8 @@ class TelegramAlerts:
 
         return await _html_or_plain(html, send)
 
-    async def edit(self, message_id: str, html: str, *, buttons: Sequence[tuple[str, str]] = ()) -> None:
-        """Replace the text and the buttons of an alert; raise `AlertGone` when there is nothing left to edit."""
-        keyboard = _keyboard(buttons)
+    async def edit(self, message_id: str, html: str) -> None:
+        """Replace the text and take the buttons away; raise `AlertGone` when there is nothing left to edit."""
         number = int(message_id)
 
         async def edit(text: str, parse_mode: str | None) -> None:
@@ -134,7 +133,6 @@ class TelegramAlerts:
                         chat_id=chat_id,
                         message_id=number,
                         parse_mode=parse_mode,
-                        reply_markup=keyboard,
                         link_preview_options=LinkPreviewOptions(is_disabled=True),
                     )
                 )

@@ -92,8 +92,8 @@ def _shape(pattern: str, what: str, fix: str) -> Check:
     return lambda value: None if compiled.fullmatch(value) else Fault(what, fix)
 
 
-def _web(example: str, *, is_base: bool = True) -> tuple[Check, ...]:
-    return _header_fault, lambda value: web_address_fault(value, example, is_base=is_base)
+def _web(example: str) -> tuple[Check, ...]:
+    return _header_fault, lambda value: web_address_fault(value, example)
 
 
 def _no_tail(pattern: str, what: str, fix: str) -> Check:

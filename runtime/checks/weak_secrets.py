@@ -29,5 +29,5 @@ def is_well_known(secret: str) -> bool:
     )
 
 
-def is_short(secret: str, least: int = SHORTEST) -> bool:
-    return len(secret) < least
+def is_short(secret: str) -> bool:
+    return len(secret) < SHORTEST

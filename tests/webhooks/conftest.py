@@ -10,11 +10,6 @@ from webhooks.app import create_app
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def store() -> RememberingStore:
     return RememberingStore()
 

@@ -5,7 +5,6 @@ from typing import Any
 import httpx
 import pytest
 
-from clients.http import make_http_client
 from runtime.embedded import EmbeddedValkey
 from runtime.settings import Business, Config, Debounce, Environment, Settings
 from sandbox.meta.server import MetaSandbox
@@ -19,20 +18,6 @@ from tests.worker.reading_bench import INSTAGRAM, ReadingBench
 from tests.worker.turning import ACCOUNT, OTHER_ACCOUNT, TurnBench
 from worker.services import Services, build_services
 from worker.texts import load_texts
-
-
-@pytest.fixture(scope="session")
-def model_server_of_session() -> Iterator[tuple[ModelStandIn, SandboxServer]]:
-    """Starting and stopping a server costs a quarter of a second, so all tests share one."""
-    model = ModelStandIn()
-    with model.serve() as server:
-        yield model, server
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with make_http_client() as client:
-        yield client
 
 
 @pytest.fixture

@@ -75,7 +75,6 @@ class ModelRequests:
             system_prompt=str(request.messages[0]["content"]),
             kick=self._kick(rung, ask),
             last_step=final is not None or not rung.tools,
-            tools_offered=bool(request.tools),
             previous_stage=run.conversation.stage or "CONSULT",
             tool_names=self._tools.names,
             quotable=self._prompts.quotable,

@@ -8,12 +8,11 @@ from bot.messaging_window import MayWrite, WindowClosed
 from store.turns.lease import Incident
 
 
-def incident(conversation: Conversation, rule: str, *, told: bool = False, detail: str = "") -> Incident:
+def incident(conversation: Conversation, rule: str, *, told: bool = False) -> Incident:
     """One incident per conversation and rule; `told`: the customer has read that a human will answer."""
     contact = conversation.contact
     alert = Alert(
         rule,
-        detail=detail,
         told=told,
         conversation=conversation.id,
         channel=contact.channel.value,

@@ -1,6 +1,6 @@
 """Conversations and messages are read back whole, page by page, whatever fields a flavour knows."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -15,7 +15,6 @@ from bot.incoming.events import Channel
 from clients.graph.api import GraphAPI
 from clients.graph.errors import BadContent, MessageUnreadable
 from clients.graph.reading import GraphReading
-from clients.http import make_http_client
 from runtime.settings import Account, Environment
 from sandbox.meta.errors import error_body
 from sandbox.meta.server import MetaSandbox
@@ -76,12 +75,6 @@ def meta(meta_server: tuple[MetaSandbox, str]) -> MetaSandbox:
     meta_server[0].reset()
     meta_server[0].set_limits()
     return meta_server[0]
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with make_http_client() as client:
-        yield client
 
 
 def reading(http: httpx.AsyncClient, url: str) -> GraphReading:

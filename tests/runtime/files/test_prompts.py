@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.reply.tag_values import STAGES, TASKS, VERDICTS, parse_value
+from bot.reply.tag_values import STAGES, TASKS, TEMPERATURES, VERDICT_KINDS, parse_value
 from runtime.files.prompts import (
     CHANGING_VARIABLES,
     LINE_NAMES,
@@ -85,7 +85,7 @@ def test_the_tag_line_is_taught_exactly(locale: str) -> None:
     text = rendered(load_prompts(PROMPTS, locale))
 
     assert TAG_LINE in text.splitlines()
-    for value in VERDICTS | TASKS | (STAGES - {"WON", "LOST"}):  # a sale is closed by people
+    for value in VERDICT_KINDS | TEMPERATURES | TASKS | (STAGES - {"WON", "LOST"}):  # a sale is closed by people
         assert re.search(rf"\b{value}\b", text), value
 
 

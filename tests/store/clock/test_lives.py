@@ -20,7 +20,7 @@ from tests.store.telling import answered
 pytestmark = pytest.mark.anyio
 
 
-@hypothesis_settings(max_examples=25, deadline=None)
+@hypothesis_settings(max_examples=25)
 @given(st.data())
 def test_whatever_the_clock_does_everybody_is_answered_once(valkey: EmbeddedValkey, data: st.DataObject) -> None:
     asyncio.run(_live(valkey, data))

@@ -145,9 +145,7 @@ EXTRAS = st.lists(
 VERSIONS = st.sampled_from([b"HTTP/1.1", b"HTTP/1.1", b"HTTP/1.1", b"HTTP/1.0", b"HTTP/9.9", b"HTTP/2", b"", b"ICY"])
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     method=METHODS,
     target=TARGETS,
@@ -183,9 +181,7 @@ def test_any_request_is_answered_or_hung_up_on(
         assert {getattr(event, "mid", None) for event in hasty.store.events} == {"aWdf_raw"}
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.binary(max_size=300), st.binary(max_size=60).map(lambda junk: signed() + junk + signed())))
 def test_any_bytes_are_answered_or_hung_up_on(hasty: Receiver, junk: bytes) -> None:
     check_answers(hasty.hears(junk))

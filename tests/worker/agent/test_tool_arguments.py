@@ -41,11 +41,6 @@ class Either(Arguments):
     what: int | str
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def take(arguments: Order) -> str:
     return f"ordered {arguments.count} to {arguments.to.city if arguments.to else 'nowhere'}"
 

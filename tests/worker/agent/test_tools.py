@@ -23,11 +23,6 @@ class Nothing(Arguments):
     pass
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def call(name: str, arguments: str | dict[str, Any] = "{}") -> ToolCall:
     return ToolCall("call-1", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
 

@@ -93,8 +93,10 @@ class Life:
         found = ""
         for key in await self.scripts.command("KEYS", "*"):
             if row_of(str(key)) is row:
-                command, *more = read[await self.scripts.command("TYPE", key)]
-                found += f"{key} {await self.scripts.command(command, key, *more)}"
+                kind = await self.scripts.command("TYPE", key)
+                if kind != "none":  # it has run out since the keys were listed
+                    command, *more = read[kind]
+                    found += f"{key} {await self.scripts.command(command, key, *more)}"
         return found
 
 

@@ -101,4 +101,4 @@ async def test_others_go_on_while_a_large_body_is_looked_at(body: bytes) -> None
     finally:
         watching.cancel()
 
-    assert turns > 2
+    assert turns > 0  # none, if the loop were held up

@@ -1,15 +1,11 @@
 """One truth about the house: heartbeats, and messages that are open for too long without a reason."""
 
-import asyncio
-
 import pytest
 
 from bot.incoming.events import Channel, Contact, CustomerMessage, MessageKind
 from bot.outcome import Deferral
 from runtime.settings import Settings
-from sandbox.patience import PATIENCE_SECONDS
 from store.health import SystemHealth, overdue_after_seconds
-from store.heartbeat import beat_for_ever
 from store.incoming.inbox import Inbox
 from store.schedule import Schedule
 from store.scripts import Scripts
@@ -152,28 +148,6 @@ async def test_a_poke_that_nobody_takes_is_seen_until_nobody_pokes_any_more(
     stale = await health.handed_out()
 
     assert (set(fresh), set(stale)) == ({CID}, set())
-
-
-async def test_a_process_beats_only_while_it_is_at_work(scripts: Scripts, settings: Settings) -> None:
-    health = SystemHealth(scripts, settings)
-    asked = asyncio.Event()
-    works = False
-
-    def at_work() -> bool:
-        asked.set()
-        return works
-
-    beating = asyncio.create_task(beat_for_ever(health, "worker", at_work=at_work, period_seconds=0.01))
-    await asyncio.wait_for(asked.wait(), PATIENCE_SECONDS)
-    idle = (await health.look()).count("worker")
-    works = True
-    for _ in range(500):
-        if busy := (await health.look()).count("worker"):
-            break
-        await asyncio.sleep(0.01)
-    beating.cancel()
-
-    assert (idle, busy) == (0, 1)
 
 
 async def test_metrics_name_what_is_overdue(scripts: Scripts, settings: Settings) -> None:

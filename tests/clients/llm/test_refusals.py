@@ -11,7 +11,6 @@ from clients.llm.errors import refused_fields, sort_failure
 from clients.llm.quirks import LEAST_ANSWER_TOKENS, ModelQuirks
 from clients.llm.refusals import learned_from
 from clients.llm.requests import OPTIONAL_FIELDS, ModelRequest
-from clients.llm.token_limits import TokenLimits, token_limits_in
 from tests.clients.llm.refusal import Refusal, openai, vllm
 from tests.clients.llm.refusal_texts import CURED
 from tests.clients.llm.unlearned_refusal_texts import OTHER
@@ -111,22 +110,6 @@ def test_a_router_without_endpoints_is_asked_anew_and_a_server_without_tools_is_
 
     assert not quirks.fit(EVERYTHING, now_ms=NOW_MS + 599_000).tools
     assert bool(quirks.fit(EVERYTHING, now_ms=NOW_MS + 601_000).tools) is again
-
-
-@pytest.mark.parametrize(
-    ("text", "limits"),
-    [
-        ("can only afford 1,200.", TokenLimits(affordable=1200)),
-        ("maximum context length is 12288 tokens", None),
-        ("maximum context length is 12288 tokens, you requested 9000 output tokens", TokenLimits(window=12288)),
-        ("maximum context length is 100 tokens (at least 7 in the messages, 5 in the completion)", TokenLimits(100, 7)),
-        ("a limit of 5 requests", None),
-        ("", None),
-        ("can only afford " + "9" * 400, TokenLimits(affordable=999_999_999_999)),
-    ],
-)
-def test_token_limits_are_read_from_words(text: str, limits: TokenLimits | None) -> None:
-    assert token_limits_in(text) == limits
 
 
 def test_the_system_text_goes_in_front_of_the_first_words_of_the_customer() -> None:

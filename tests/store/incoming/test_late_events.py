@@ -2,12 +2,11 @@
 
 import pytest
 
-from bot.incoming.events import Channel, CustomerMessage, Deletion, Edit, MessageKind, Noted, UnreadMessage
+from bot.incoming.events import Channel, Deletion, Edit, Noted, UnreadMessage
 from bot.outcome import Deferral, SilenceReason
 from runtime.clock import now_ms
 from runtime.settings import Settings, Shift
 from store.hashing import key_of
-from store.incoming.known_messages import Known, KnownMessages
 from store.outboxes.unread_messages import UnreadMessages
 from store.scripts import Scripts
 from store.turns.lease import LeaseLost
@@ -119,16 +118,6 @@ async def test_what_another_app_answers_is_not_opened_by_reading_it(bench: Bench
     await bench.receive(message("a", found="reconcile"))
 
     assert await bench.sums() == {"received": 1, "silenced": 1}
-
-
-async def test_what_is_known_of_each_message(bench: Bench, scripts: Scripts) -> None:
-    await bench.receive(message("a"), human("b"))
-    await bench.receive(CustomerMessage(CONTACT, MessageKind.POSTBACK, "c", now_ms(), "Часы"))
-    await scripts.command("ZADD", f"ns:c:{CID}:sent", now_ms(), key_of("echo", "d"))
-
-    known = await KnownMessages(scripts).look(CID, [(mid, "", "") for mid in "abcde"])
-
-    assert known == [Known.MESSAGE, Known.ECHO, Known.MESSAGE, Known.OURS, Known.NOT]
 
 
 # Edits that overtake their message.

@@ -120,12 +120,6 @@ async def test_another_day_begins_at_nothing(scripts: Scripts, settings: Setting
     assert float(await scripts.command("HGET", f"ns:c:{CID}", "spent")) == pytest.approx(0.1)
 
 
-async def test_a_cost_that_comes_after_the_customer_was_erased_brings_nothing_back(scripts: Scripts) -> None:
-    await Spending(scripts).add(0.2, conversation_id=CID)
-
-    assert await scripts.command("EXISTS", f"ns:c:{CID}") == 0
-
-
 async def test_records_that_cannot_be_read_cost_a_limit_and_no_turn(scripts: Scripts, settings: Settings) -> None:
     await scripts.command("RPUSH", f"ns:c:{CID}:turns", "nonsense", "1 2 3 4 5")
 

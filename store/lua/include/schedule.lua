@@ -17,5 +17,5 @@ end
 local function schedule(cid, due) add_deadline(ns.due, cid, due) end
 
 -- A burst is over after `quiet` without a message, and no customer waits longer than `cap`, counted from the
--- first: the same rule stands in bot/debounce.py, where a property test asks it.
+-- first. A property test of random bursts holds it (tests/store/turns/test_any_life.py).
 local function due_at(first, last, quiet, cap) return math.min(last + quiet, first + cap) end

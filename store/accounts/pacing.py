@@ -74,6 +74,6 @@ class Pacing:
 
 
 def slot_of(wait_us: str | int, taken: str | int) -> Slot | NoSlot:
-    """What take_place of common.lua has answered."""
+    """What take_slot of include/rate_limit.lua has answered."""
     seconds = int(wait_us) / 1_000_000
     return Slot(seconds) if int(taken) else NoSlot(seconds)

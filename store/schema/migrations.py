@@ -12,11 +12,10 @@ each step
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
+from bot.limits import DAY_MS
 from store.connection import Store
 from store.keys import ACCOUNTS, PARKED_CONVERSATIONS_BEFORE_2, parked_conversations_key
 from store.keys import parked_conversations_key_before_2 as old_key
-
-_DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ async def _rename_parked_conversations(client: Store, accounts: Iterable[str]) -
         new = parked_conversations_key(account)
         async with client.pipeline(transaction=True) as pipeline:
             pipeline.sunionstore(new, [new, old_key(account)])
-            pipeline.pexpire(new, _DAY_MS)
+            pipeline.pexpire(new, DAY_MS)
             pipeline.delete(old_key(account))
             await pipeline.execute()
 

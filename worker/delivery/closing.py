@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bot.conversation import Conversation, HistoryLine, PartKind, PartState, PlanMeta
+from bot.conversation import MAY_HAVE_ARRIVED, Conversation, HistoryLine, PartKind, PlanMeta
 from bot.outcome import Deferral, Outcome
 from runtime.config import CustomerLimits
 from runtime.logging import get_logger
@@ -14,8 +14,6 @@ from worker.limits import fields_of_turn
 from worker.turn_end import Ended, Waits
 
 log = get_logger(__name__)
-
-_MAY_HAVE_ARRIVED = (PartState.SENT, PartState.UNKNOWN)
 
 
 async def close(
@@ -103,12 +101,12 @@ def history_lines(progress: Progress) -> list[HistoryLine]:
     said = [
         HistoryLine("bot", part.text, conversation.now_ms, part=part.index)
         for part, state in zip(plan.parts, progress.states, strict=True)
-        if state in _MAY_HAVE_ARRIVED and part.text.strip()
+        if state in MAY_HAVE_ARRIVED and part.text.strip()
     ]
     seen = [
         HistoryLine("bot", f"[{part.kind}: {part.text}]", conversation.now_ms, part=part.index)
         for part, state in zip(plan.enclosures, progress.enclosed, strict=True)
-        if state in _MAY_HAVE_ARRIVED and part.kind is not PartKind.REACTION
+        if state in MAY_HAVE_ARRIVED and part.kind is not PartKind.REACTION
     ]
     return [*lines, *said, *seen]
 

@@ -3,11 +3,14 @@
 import pytest
 
 from bot.outcome import Outcome
+from sandbox.model.answers import Answer, tool_call
 from sandbox.model.faults import TAGS
 from tests.worker.turning import TurnBench
 from worker.turn_end import Ended
 
 pytestmark = pytest.mark.anyio
+
+PHOTO = "https://demo-studio.example/p/101.jpg"
 
 
 async def asked(turns: TurnBench) -> None:
@@ -27,6 +30,18 @@ async def test_a_reaction_follows_the_words(turns: TurnBench) -> None:
     assert await turns.end() == Ended(Outcome.ANSWERED)
     assert turns.read == ["Спасибо за выбор."]
     assert len(reactions(turns)) == 1
+
+
+async def test_all_that_follows_goes_out_and_is_remembered(turns: TurnBench) -> None:
+    search = Answer(tool_calls=[tool_call("search_knowledge", {"query": "кружка туман"})], finish_reason="tool_calls")
+    turns.model.script([search, f"Вот она.\n[IMAGE: {PHOTO}]\n[REACT: ❤]\n{TAGS}"])
+    turns.meta.lose(turns.meta.text(turns.contact.customer_id, "Покажите «Туман»", mid="m"))
+    await turns.writes("m", "Покажите «Туман»")
+
+    assert await turns.end() == Ended(Outcome.ANSWERED)
+    assert [message.get("image") for message in turns.meta.sent] == [None, PHOTO]
+    assert len(reactions(turns)) == 1
+    assert [role for role, _ in await turns.history()] == ["customer", "bot", "bot"]
 
 
 async def test_a_reaction_that_fails_is_left(turns: TurnBench) -> None:

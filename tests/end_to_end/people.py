@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import redis
+
 from runtime.settings import Account
 from sandbox.meta.webhooks import WebhookItem
 from sandbox.patience import PATIENCE_SECONDS
 from sandbox.stack import Stack
+from store.keys import calls_key
 
 
 class Customer:
@@ -69,8 +72,11 @@ def all_closed(stack: Stack, seconds: float = PATIENCE_SECONDS) -> dict[str, Any
 
 
 def begin_anew(stack: Stack) -> Stack:
-    """A shared stack for the next test: nothing of the last one is open any more, to count in this one's books."""
+    """A shared stack for the next test: nothing of the last one is open any more, to count in this one's books, and no
+    read of the last one keeps this one's back."""
     all_closed(stack)
+    with redis.Redis.from_url(stack.valkey.url, decode_responses=True) as store:
+        store.delete(*(calls_key(account, "read") for account in stack.meta.accounts))
     stack.model.reset()
     stack.meta.reset()
     stack.meta.echo = "after"

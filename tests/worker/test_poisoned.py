@@ -132,16 +132,19 @@ async def test_a_message_id_survives_a_store_that_is_away_for_a_moment(
         [CustomerMessage(CONTACT, MessageKind.MESSAGE, "m", house.now_ms(), "Привет")]
     )
     sandbox, before = meta[0], len(meta[0].sent)
+    faults = sandbox.faults_left()
     sandbox.fault_for(CONTACT.customer_id, Fault("slow", seconds=0.5))
     running = asyncio.create_task(turn(house, scripts))
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await scripts.command("HGET", f"ns:c:{CONTACT.conversation_id}:plan", "0:state") != "sending":
+        while sandbox.faults_left() > faults:  # until the call is at Meta: before that, nothing would be sent
             await asyncio.sleep(0.01)
 
     valkey.kill()
-    await asyncio.to_thread(sandbox.wait_for_sent, before + 1)
-    await asyncio.sleep(0.2)  # the first try to record it meets nobody
-    valkey.restart()
+    try:
+        await asyncio.to_thread(sandbox.wait_for_sent, before + 1)
+        await asyncio.sleep(0.2)  # the first try to record it meets no server
+    finally:
+        valkey.restart()
     word = await running
 
     assert word.startswith("answered")
